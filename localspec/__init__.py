@@ -1,0 +1,3 @@
+"""localspec: local models answer faster, with the same answers."""
+
+__version__ = "0.1.0"

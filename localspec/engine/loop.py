@@ -1,0 +1,256 @@
+"""The engine: one `step` for all running sequences, each with a draft of its own length.
+
+Read this file first. A step drafts, lays one batch, runs one target pass, walks its rows and rolls
+memory back to what stays. Reading a prompt is a step too: its pending tokens are simply many.
+The engine knows token ids only; `session.py` turns them into text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localspec.batch import Batch
+from localspec.engine.backend import Model
+from localspec.engine.depth import DepthPolicy, RoundCost
+from localspec.engine.drafters.base import Draft, Drafter
+from localspec.engine.sampling import Sampler
+from localspec.engine.sequence import Sequence, common_prefix
+from localspec.engine.verify import verify
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one step did for one sequence.
+
+    Attributes:
+        sequence: the sequence, already updated.
+        tokens: new tokens, in order; empty while the prompt is being read.
+        n_accepted: how many of them, from the first on, came from the draft.
+        n_drafted: proposals that were verified.
+        seconds: wall-clock time of the step.
+    """
+
+    sequence: Sequence
+    tokens: list[int]
+    n_accepted: int
+    n_drafted: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Span:
+    """The rows of one sequence in a batch: `n_pending` known tokens, then the draft."""
+
+    draft: Draft
+    n_pending: int
+    first_output: int
+    reaches_end: bool
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A place in the target's memory: the tokens it holds, and who uses it."""
+
+    held: list[int] = field(default_factory=list)
+    sequence: Sequence | None = None
+
+
+class Engine:
+    """Runs sequences on a target with one drafter.
+
+    Args:
+        target: the model whose text this is.
+        drafter: proposes; see `drafters/`.
+        depth: decides draft lengths.
+        ends: end-of-generation tokens.
+    """
+
+    def __init__(
+        self, target: Model, drafter: Drafter, depth: DepthPolicy, ends: frozenset[int]
+    ) -> None:
+        self.target = target
+        self.drafter = drafter
+        self.depth = depth
+        self.ends = ends
+        self._slots = [_Slot() for _ in range(target.n_seq_max)]
+
+    @property
+    def active(self) -> list[Sequence]:
+        """Sequences that are open and not finished, in the order of their seq_id."""
+        running = (slot.sequence for slot in self._slots)
+        return [s for s in running if s is not None and s.finish is None]
+
+    def open(self, prompt: list[int], sampler: Sampler, max_tokens: int | None = None) -> Sequence:
+        """Start a sequence on the free slot that remembers most of the prompt.
+
+        Raises:
+            ValueError: empty prompt, a prompt that leaves no room for an answer, or no free slot.
+        """
+        if not prompt:
+            raise ValueError("the prompt has no tokens")
+        if len(prompt) >= self.target.n_ctx:
+            raise ValueError(f"{len(prompt)} tokens do not fit into {self.target.n_ctx}")
+        free = [i for i, slot in enumerate(self._slots) if slot.sequence is None]
+        if not free:
+            raise ValueError("all sequences are in use")
+        seq_id = max(free, key=lambda i: common_prefix(self._slots[i].held, prompt))
+        slot = self._slots[seq_id]
+        # The last token is always decoded again: its row of logits is gone.
+        shared = min(common_prefix(slot.held, prompt), len(prompt) - 1)
+        n_past = shared - self.target.memory.keep(seq_id, shared)
+        sequence = Sequence(
+            seq_id, list(prompt), sampler, max_tokens, len(prompt), n_past, n_past
+        )
+        slot.sequence, slot.held = sequence, prompt[:n_past]
+        if max_tokens is not None and max_tokens <= 0:
+            sequence.finish = "length"
+        self.drafter.begin(sequence)
+        return sequence
+
+    def close(self, sequence: Sequence, n_keep: int | None = None) -> None:
+        """Give a sequence's slot back; its tokens stay in memory for the next prompt that shares them.
+
+        Args:
+            sequence: an open sequence, finished or not.
+            n_keep: tokens to keep if the text ends earlier than the ids do (a stop string).
+        """
+        slot = self._slots[sequence.seq_id]
+        if slot.sequence is not sequence:
+            return
+        if n_keep is not None:
+            del sequence.tokens[n_keep:]
+        n_past = min(sequence.n_past, len(sequence.tokens) - 1)
+        slot.held, slot.sequence = sequence.tokens[:n_past], None
+        self.drafter.end(sequence)
+
+    def stream(self, sequence: Sequence) -> Iterator[Round]:
+        """Step until one sequence is finished, yielding its rounds."""
+        while sequence.finish is None:
+            for done in self.step():
+                if done.sequence is sequence:
+                    yield done
+
+    def step(self) -> list[Round]:
+        """One round for every active sequence."""
+        started = perf_counter()
+        active = self.active
+        # 1) plan and draft, level by level: after each, the policy says which drafts grow on
+        drafts = self._draft(active)
+        drafted = perf_counter()
+        # 2) one batch for all, one target pass
+        batch, spans = self._lay_out(drafts)
+        rows = self.target.decode(batch)
+        # 3) walk the rows, 4) roll memory back to what stays, 5) tell drafter and policy
+        rounds = [self._settle(span, rows) for span in spans]
+        seconds = perf_counter() - started
+        self._observe(spans, rounds, len(batch), drafted - started, seconds)
+        return [
+            Round(span.draft.sequence, tokens, n_accepted, len(span.draft.tokens), seconds)
+            for span, (tokens, n_accepted, _) in zip(spans, rounds, strict=True)
+        ]
+
+    def _draft(self, active: list[Sequence]) -> list[Draft]:
+        limits = self._limits(active, self.depth.plan())
+        drafts = [Draft(s, limit) for s, limit in zip(active, limits, strict=True)]
+        growing = [d for d in drafts if d.limit > 0]
+        while growing:
+            growing = [
+                d
+                for d in self.drafter.draft(growing)
+                if len(d.tokens) < d.limit
+                and d.tokens[-1] not in self.ends
+                and self.depth.more(d)
+            ]
+        return drafts
+
+    def _limits(self, active: list[Sequence], depth: int) -> list[int]:
+        """Most draft tokens for each sequence: none while it reads its prompt, and never past what
+        the answer, the context or the pass has room for, so that the text ends at the same token
+        with and without a draft."""
+        decoding = sum(not s.prefilling for s in active)
+        spare = min(self.target.n_batch, self.target.n_outputs_max) - len(active)
+        share = max(spare, 0) // max(decoding, 1)
+        limits = []
+        for s in active:
+            room = self.target.n_ctx - len(s.tokens) - 1
+            left = room if s.max_tokens is None else s.max_tokens - s.n_generated - 1
+            limits.append(0 if s.prefilling else max(0, min(depth, share, room, left)))
+        return limits
+
+    def _lay_out(self, drafts: list[Draft]) -> tuple[Batch, list[_Span]]:
+        batch = Batch()
+        spans: list[_Span] = []
+        n_outputs = 0
+        room = self.target.n_batch
+        # Answers first, so that a long prompt beside them fills what is left of the pass.
+        for draft in sorted(drafts, key=lambda d: d.sequence.prefilling):
+            s = draft.sequence
+            pending = s.tokens[s.n_past : s.n_past + room - len(batch) - len(draft.tokens)]
+            if not pending:
+                continue
+            reaches_end = s.n_past + len(pending) == len(s.tokens)
+            if not reaches_end:
+                draft.tokens.clear()
+            wanted = len(draft.tokens) + 1 if reaches_end else 0
+            batch.add(pending + draft.tokens, s.n_past, s.seq_id, wanted)
+            spans.append(_Span(draft, len(pending), n_outputs, reaches_end))
+            n_outputs += wanted
+            self.target.memory.mark(s.seq_id)
+        return batch, spans
+
+    def _settle(self, span: _Span, rows: NDArray[np.float32]) -> tuple[list[int], int, int]:
+        """Decide one sequence's round; returns its new tokens, how many were accepted and tested."""
+        s, draft = span.draft.sequence, span.draft.tokens
+        if not span.reaches_end:
+            s.n_past += span.n_pending
+            return [], 0, 0
+        own = rows[span.first_output : span.first_output + len(draft) + 1]
+        verdict = verify(own, draft, s.sampler, s.tokens, self.ends)
+        s.tokens += verdict.tokens
+        s.n_past = len(s.tokens) - 1
+        if len(verdict.tokens) <= len(draft):
+            s.n_past -= self.target.memory.keep(s.seq_id, s.n_past)
+        self._finish(s)
+        self.drafter.accept(span.draft, verdict.n_accepted)
+        return verdict.tokens, verdict.n_accepted, verdict.n_tested
+
+    def _finish(self, s: Sequence) -> None:
+        if s.tokens[-1] in self.ends:
+            s.finish = "stop"
+        elif s.max_tokens is not None and s.n_generated >= s.max_tokens:
+            s.finish = "length"
+        elif len(s.tokens) >= self.target.n_ctx:
+            s.finish = "context"
+
+    def _observe(
+        self,
+        spans: list[_Span],
+        rounds: list[tuple[list[int], int, int]],
+        n_rows: int,
+        draft_s: float,
+        seconds: float,
+    ) -> None:
+        """Book a step: its time belongs to every sequence in it, for each waited that long."""
+        reading = False
+        for span, (tokens, n_accepted, n_tested) in zip(spans, rounds, strict=True):
+            s, n_drafted = span.draft.sequence, len(span.draft.tokens)
+            if not span.reaches_end or s.n_generated == len(tokens):
+                s.stats.prefill_s += seconds
+                reading = True
+                continue
+            s.stats.add_round(len(tokens), n_drafted, n_tested, n_accepted)
+            s.stats.add_time(seconds, len(tokens), plain=n_drafted == 0 and len(spans) == 1)
+        if not reading:
+            self.depth.observe(
+                RoundCost(
+                    n_rows,
+                    sum(len(span.draft.tokens) for span in spans),
+                    sum(n_tested for _, _, n_tested in rounds),
+                    sum(n_accepted for _, n_accepted, _ in rounds),
+                    draft_s,
+                    seconds - draft_s,
+                )
+            )

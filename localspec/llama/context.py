@@ -1,0 +1,141 @@
+"""A model opened for decoding: a batch goes in, rows of logits come out (engine/backend.py: Model)."""
+
+import ctypes
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
+
+from localspec.batch import Batch
+from localspec.errors import LocalspecError, OutOfResourcesError
+from localspec.llama.batch import LlamaBatch
+from localspec.llama.library import library
+from localspec.llama.memory import open_memory
+from localspec.llama.model import LlamaModel
+from localspec.llama.numerics import NumericsPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """How a context is opened.
+
+    Attributes:
+        n_ctx: tokens for each sequence.
+        n_seq_max: sequences at once.
+        n_batch: tokens of a pass; also llama.cpp's micro-batch, so that a pass is never split.
+        n_outputs: rows of logits of a pass; sizes the largest compute buffer.
+        n_threads: CPU threads, for passes of one row and of many alike.
+        numerics: see `numerics.py`.
+    """
+
+    n_ctx: int
+    n_seq_max: int
+    n_batch: int
+    n_outputs: int
+    n_threads: int
+    numerics: NumericsPlan
+
+
+class LlamaContext:
+    """One context on a model. Close it before its model.
+
+    Raises:
+        OutOfResourcesError: llama.cpp cannot make a context of this size.
+    """
+
+    def __init__(self, model: LlamaModel, settings: ContextSettings) -> None:
+        lib = library()
+        lib.forget_log()
+        self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(settings))
+        if not self.handle:
+            raise OutOfResourcesError(
+                f"no room for a context of {settings.n_ctx} tokens: {lib.reason()}",
+                "try a smaller --ctx",
+            )
+        self.n_vocab = model.vocab.n_tokens
+        self.n_ctx = settings.n_ctx
+        self.n_batch = min(settings.n_batch, int(llama_cpp.llama_n_batch(self.handle)))
+        self.n_seq_max = settings.n_seq_max
+        self.n_outputs_max = settings.n_outputs
+        self.memory = open_memory(self.handle, model.n_swa)
+        self._batch = LlamaBatch(self.n_batch)
+        # A filled-up pass is cut back after it, which recurrent state cannot be.
+        self._min_rows = settings.numerics.min_rows if model.can_roll_back else 1
+
+    def decode(self, batch: Batch) -> NDArray[np.float32]:
+        """Run one pass; see `engine.backend.Model.decode`.
+
+        Raises:
+            OutOfResourcesError: the cache has no room for these tokens.
+            LocalspecError: llama.cpp failed; the message carries its own reason.
+        """
+        n_outputs = sum(batch.outputs)
+        if len(batch) < self._min_rows:
+            return self._decode_filled(batch)
+        if n_outputs > self.n_outputs_max:
+            raise ValueError(f"{n_outputs} output rows in a pass of at most {self.n_outputs_max}")
+        lib = library()
+        lib.forget_log()
+        code = llama_cpp.llama_decode(self.handle, self._batch.fill(batch))
+        if code == 1:
+            raise OutOfResourcesError("the context is full", "try a larger --ctx")
+        if code != 0:
+            raise LocalspecError(f"llama.cpp could not run a pass (code {code}): {lib.reason()}")
+        if n_outputs == 0:
+            return np.empty((0, self.n_vocab), np.float32)
+        # Reading logits waits for the device, so a clock read after this call is right on GPUs too.
+        address = ctypes.addressof(llama_cpp.llama_get_logits(self.handle).contents)
+        n_floats = n_outputs * self.n_vocab
+        buffer = (ctypes.c_float * n_floats).from_address(address)
+        return np.frombuffer(buffer, np.float32).reshape(n_outputs, self.n_vocab)
+
+    def _decode_filled(self, batch: Batch) -> NDArray[np.float32]:
+        """Run a pass of one row together with a token that is forgotten again.
+
+        Exact mode wants it for float weights, see `numerics.py`.
+        """
+        seq_id, position = batch.seq_ids[-1], batch.positions[-1] + 1
+        filled = replace(batch, tokens=batch.tokens * 2, positions=[*batch.positions, position])
+        filled.seq_ids, filled.outputs = batch.seq_ids * 2, [*batch.outputs, False]
+        rows = self.decode(filled)
+        self.memory.keep(seq_id, position)
+        return rows
+
+    def close(self) -> None:
+        """Free the context and its buffers."""
+        if self.handle:
+            self._batch.close()
+            llama_cpp.llama_free(self.handle)
+            self.handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _context_params(settings: ContextSettings) -> llama_cpp.llama_context_params:
+    params = llama_cpp.llama_context_default_params()
+    # A little more than is used, for the token that fills a pass up (_decode_filled).
+    params.n_ctx = settings.n_ctx * settings.n_seq_max + settings.n_seq_max
+    params.n_batch = params.n_ubatch = settings.n_batch
+    params.n_seq_max = settings.n_seq_max
+    params.n_outputs_max = max(settings.n_outputs, settings.n_seq_max)
+    params.n_threads = params.n_threads_batch = settings.n_threads
+    params.type_k = settings.numerics.type_k
+    params.type_v = settings.numerics.type_v
+    params.flash_attn_type = settings.numerics.flash_attn
+    params.swa_full = False
+    # One pool of cells for all sequences: a ragged pass stays one pass (with a pool per sequence
+    # llama.cpp splits it into equal lengths and runs several).
+    params.kv_unified = True
+    return params

@@ -1,0 +1,102 @@
+"""A model file opened by llama.cpp: its weights, its vocabulary and what it says about itself."""
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import llama_cpp
+
+from localspec.errors import UnsupportedFileError
+from localspec.llama.library import library
+from localspec.llama.vocab import Vocab
+
+
+class LlamaModel:
+    """Weights in memory. Free every context made from it first, then call `close`.
+
+    Args:
+        path: a GGUF file whose header was checked (llama.cpp aborts the process on some bad files).
+        use_extra_bufts: let llama.cpp repack weights (see `numerics.py`).
+        on_progress: called with the loaded fraction, 0.0..1.0.
+
+    Raises:
+        UnsupportedFileError: llama.cpp refuses the file; the message carries its own reason.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        use_extra_bufts: bool,
+        on_progress: Callable[[float], None] | None = None,
+    ) -> None:
+        lib = library()
+        lib.forget_log()
+        params = llama_cpp.llama_model_default_params()
+        params.use_extra_bufts = use_extra_bufts
+
+        @llama_cpp.llama_progress_callback
+        def report(fraction: float, _: ctypes.c_void_p) -> bool:
+            if on_progress is not None:
+                on_progress(fraction)
+            return True
+
+        params.progress_callback = report
+        handle = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+        if not handle:
+            raise UnsupportedFileError(
+                f"{path.name} cannot be loaded: {lib.reason()}", f"localspec inspect {path}"
+            )
+        self.handle: int = handle
+        self.path = path
+        self.vocab = Vocab(llama_cpp.llama_model_get_vocab(handle))
+
+    @property
+    def n_ctx_train(self) -> int:
+        """Tokens of context the model was trained for."""
+        return int(llama_cpp.llama_model_n_ctx_train(self.handle))
+
+    @property
+    def n_swa(self) -> int:
+        """Width of the sliding attention window in tokens, 0 where all attention is full."""
+        return int(llama_cpp.llama_model_n_swa(self.handle))
+
+    @property
+    def can_roll_back(self) -> bool:
+        """False for recurrent and hybrid models, whose state has no tail that could be cut."""
+        return not (
+            llama_cpp.llama_model_is_recurrent(self.handle)
+            or llama_cpp.llama_model_is_hybrid(self.handle)
+        )
+
+    @property
+    def kv_bytes_per_token(self) -> int:
+        """Bytes of 16-bit K and V cache for a token, every layer counted as full attention."""
+        n_head = max(1, llama_cpp.llama_model_n_head(self.handle))
+        head = llama_cpp.llama_model_n_embd(self.handle) // n_head
+        n_kv = llama_cpp.llama_model_n_head_kv(self.handle)
+        return int(2 * 2 * llama_cpp.llama_model_n_layer(self.handle) * n_kv * head)
+
+    def chat_template(self, name: str | None = None) -> str | None:
+        """Source of the model's Jinja template, None if it has none."""
+        found = llama_cpp.llama_model_chat_template(self.handle, name.encode() if name else None)
+        return found.decode(errors="replace") if found else None
+
+    def close(self) -> None:
+        """Free the weights."""
+        if self.handle:
+            llama_cpp.llama_model_free(self.handle)
+            self.handle = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

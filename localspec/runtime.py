@@ -1,0 +1,228 @@
+"""The composition root: a pair of files and some wishes become an engine that runs.
+
+The one place where engine meets llama. Files are checked before anything is loaded, since llama.cpp
+aborts the process on some bad ones; what was opened is closed in the right order, also after an error.
+"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from localspec.chat.format import ChatFormat
+from localspec.chat.named import named_template
+from localspec.chat.template import ChatTemplate
+from localspec.engine.depth import make_policy
+from localspec.engine.drafters.base import Drafter
+from localspec.engine.drafters.draft_model import DraftModel
+from localspec.engine.drafters.lookup import LookupDrafter
+from localspec.engine.drafters.none import NoDrafter
+from localspec.engine.loop import Engine
+from localspec.errors import OutOfResourcesError, UnsupportedFileError
+from localspec.events import Loading
+from localspec.llama.context import ContextSettings, LlamaContext
+from localspec.llama.model import LlamaModel
+from localspec.llama.numerics import NumericsPlan, plan_numerics
+from localspec.llama.threads import usable_cores
+from localspec.llama.vocab import Vocab
+from localspec.pair import LocalPair
+from localspec.params import DepthParams, Numerics
+from localspec.store.architectures import require_runnable
+from localspec.store.header import Header, read_header
+from localspec.store.pairing import check_pair
+
+_DEFAULT_CTX = 8192
+_N_BATCH = 256
+"""Tokens of a pass: as fast as larger ones on a CPU, and an answer can be stopped between two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user asked for; None leaves the choice to us.
+
+    Attributes:
+        depth: see `DepthParams`.
+        n_ctx: tokens of context.
+        n_threads: CPU threads.
+        numerics: "exact" or "fast".
+        template: name or path of a chat template that replaces the file's own.
+        n_seq_max: sequences at once.
+    """
+
+    depth: DepthParams = DepthParams()
+    n_ctx: int | None = None
+    n_threads: int | None = None
+    numerics: Numerics | None = None
+    template: str | None = None
+    n_seq_max: int = 1
+
+
+class Runtime:
+    """Opened models and the engine on them; a context manager that closes them.
+
+    Args:
+        pair: files that are here.
+        wishes: see `Wishes`.
+        on_loading: told how far loading is.
+
+    Raises:
+        UnsupportedFileError: a file is damaged or of a kind that cannot be run.
+        PairMismatchError: the drafter does not fit the target.
+        OutOfResourcesError: not enough memory.
+    """
+
+    def __init__(
+        self,
+        pair: LocalPair,
+        wishes: Wishes | None = None,
+        on_loading: Callable[[Loading], None] | None = None,
+    ) -> None:
+        started = perf_counter()
+        self.pair = pair
+        self._wishes = wishes or Wishes()
+        self._on_loading = on_loading or (lambda event: None)
+        self.header = _checked_header(pair.target)
+        self.drafter_header: Header | None = None
+        if pair.drafter is not None:
+            self.drafter_header = read_header(pair.drafter)
+            check_pair(self.header, self.drafter_header)
+        with ExitStack() as stack:
+            self._open(stack)
+            self._stack = stack.pop_all()
+        self.load_s = perf_counter() - started
+
+    def chat(self) -> tuple[ChatTemplate, ChatFormat]:
+        """The template of the target and how it writes replies, made on first use.
+
+        Raises:
+            UnsupportedFileError: the model has no template and none was named.
+        """
+        if self._chat is None:
+            source = self._template_source()
+            if source is None:
+                raise UnsupportedFileError(
+                    f"{self.header.name} has no chat template.",
+                    "Send the prompt as it is with --raw, or name a template: --template chatml",
+                )
+            template = ChatTemplate(
+                source, self.vocab.text(self.vocab.bos), self.vocab.text(self.vocab.eos)
+            )
+            self._chat = (template, ChatFormat.derive(template))
+        return self._chat
+
+    @property
+    def has_template(self) -> bool:
+        """True if prompts can be put into the model's chat format."""
+        return self._template_source() is not None
+
+    def close(self) -> None:
+        """Free contexts, then models."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open(self, stack: ExitStack) -> None:
+        wishes = self._wishes
+        numerics = plan_numerics(wishes.numerics, self.header.products)
+        self.numerics = numerics.mode
+        target = stack.enter_context(self._load("target", self.pair.target, numerics))
+        drafter = None
+        if self.pair.drafter is not None:
+            drafter = stack.enter_context(self._load("drafter", self.pair.drafter, numerics))
+        self.vocab: Vocab = target.vocab
+        self.n_ctx_train = target.n_ctx_train
+        self.max_depth = self._max_depth(numerics)
+        settings = self._settings(numerics, target, drafter)
+        context = stack.enter_context(LlamaContext(target, settings))
+        draft_context = None
+        if drafter is not None:
+            draft_context = stack.enter_context(LlamaContext(drafter, settings))
+        depth = wishes.depth.depth
+        policy = make_policy(
+            DepthParams(None if depth is None else min(depth, self.max_depth), self.max_depth)
+        )
+        self._chat: tuple[ChatTemplate, ChatFormat] | None = None
+        self.engine = Engine(
+            context, self._drafter(draft_context, target.can_roll_back), policy, target.vocab.ends
+        )
+
+    def _load(self, role: str, path: Path, numerics: NumericsPlan) -> LlamaModel:
+        what = "target" if role == "target" else "drafter"
+        report = self._on_loading
+        return LlamaModel(
+            path,
+            use_extra_bufts=numerics.use_extra_bufts,
+            on_progress=lambda fraction: report(Loading(what, path.name, fraction)),
+        )
+
+    def _max_depth(self, numerics: NumericsPlan) -> int:
+        depth = self._wishes.depth.depth
+        wanted = self._wishes.depth.max_depth if depth is None else depth
+        return wanted if numerics.max_rows is None else min(wanted, numerics.max_rows - 1)
+
+    def _settings(
+        self, numerics: NumericsPlan, target: LlamaModel, drafter: LlamaModel | None
+    ) -> ContextSettings:
+        wishes = self._wishes
+        recipe = self.pair.recipe
+        n_ctx = wishes.n_ctx or (recipe.n_ctx if recipe else None)
+        n_ctx = n_ctx or min(_DEFAULT_CTX, target.n_ctx_train)
+        models = [target] if drafter is None else [target, drafter]
+        _check_memory(models, n_ctx * wishes.n_seq_max)
+        return ContextSettings(
+            n_ctx=n_ctx,
+            n_seq_max=wishes.n_seq_max,
+            n_batch=_N_BATCH,
+            n_outputs=(self.max_depth + 1) * wishes.n_seq_max,
+            n_threads=wishes.n_threads or usable_cores(),
+            numerics=numerics,
+        )
+
+    def _drafter(self, context: LlamaContext | None, can_roll_back: bool) -> Drafter:
+        if not can_roll_back:
+            return NoDrafter()
+        if context is not None:
+            return DraftModel(context, self.vocab.n_tokens)
+        return LookupDrafter() if self.pair.kind == "lookup" else NoDrafter()
+
+    def _template_source(self) -> str | None:
+        recipe = self.pair.recipe
+        named = self._wishes.template or (recipe.template if recipe else None)
+        return named_template(named) if named else self.header.template
+
+
+def _checked_header(path: Path) -> Header:
+    header = read_header(path)
+    require_runnable(header)
+    return header
+
+
+def _check_memory(models: list[LlamaModel], n_ctx: int) -> None:
+    """Refuse a context whose cache alone would not fit: the system would kill us while filling it.
+
+    Raises:
+        OutOfResourcesError: with the largest context that would fit.
+    """
+    per_token = sum(model.kv_bytes_per_token for model in models)
+    available = psutil.virtual_memory().available
+    if n_ctx * per_token > available:
+        fits = max(512, int(0.8 * available / per_token) // 512 * 512)
+        raise OutOfResourcesError(
+            f"A context of {n_ctx} tokens needs {n_ctx * per_token / 1e9:.1f} GB and"
+            f" {available / 1e9:.1f} GB of memory are free.",
+            f"Try --ctx {fits}",
+        )

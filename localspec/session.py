@@ -1,0 +1,276 @@
+"""One conversation: messages -> template -> tokens -> engine -> text, thought and figures.
+
+A session owns the history and turns rounds of token ids into events. It knows neither files nor
+terminals: `runtime.py` opens what it runs on, `ui/` draws what it yields.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from localspec.chat import transcript
+from localspec.chat.detokenize import Utf8Stream
+from localspec.chat.format import ChatFormat
+from localspec.chat.parser import Piece, ReplyParser
+from localspec.chat.stops import StopStrings
+from localspec.engine.loop import Round
+from localspec.engine.sampling import Sampler
+from localspec.engine.sequence import Sequence
+from localspec.errors import LocalspecError, UsageError
+from localspec.events import (
+    AnswerEvent,
+    Finished,
+    FinishReason,
+    LiveNumbers,
+    PrefillProgress,
+    ReasoningDelta,
+    RoundDone,
+    Speculation,
+    TextDelta,
+    Timing,
+)
+from localspec.messages import Message
+from localspec.params import SamplingParams
+from localspec.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """What ends an answer besides the model itself.
+
+    Attributes:
+        max_tokens: most tokens of an answer; None for no limit but the context.
+        stops: texts that end it, and are left out of it.
+    """
+
+    max_tokens: int | None = None
+    stops: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reply:
+    """An answer on its way from ids to text."""
+
+    parser: ReplyParser
+    stops: StopStrings
+    utf8: Utf8Stream = field(default_factory=Utf8Stream)
+    ids: list[int] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    stopped: bool = False
+
+    def feed(self, data: bytes, drafted: bool) -> list[AnswerEvent]:
+        """Take the bytes of one token."""
+        text, self.stopped = self.stops.feed(self.utf8.feed(data))
+        return self._deltas(self.parser.feed(text, drafted))
+
+    def finish(self) -> list[AnswerEvent]:
+        """Give out what was held back."""
+        pieces: list[Piece] = []
+        if not self.stopped:
+            text, self.stopped = self.stops.feed(self.utf8.finish())
+            pieces = self.parser.feed(text + ("" if self.stopped else self.stops.finish()))
+        return self._deltas(pieces + self.parser.finish())
+
+    def message(self) -> Message:
+        """The answer as a turn of the conversation."""
+        return Message("assistant", "".join(self.text), "".join(self.reasoning) or None)
+
+    def _deltas(self, pieces: list[Piece]) -> list[AnswerEvent]:
+        deltas: list[AnswerEvent] = []
+        for piece in pieces:
+            if piece.kind == "text":
+                self.text.append(piece.text)
+                deltas.append(TextDelta(piece.text, piece.drafted))
+            else:
+                self.reasoning.append(piece.text)
+                deltas.append(ReasoningDelta(piece.text, piece.drafted))
+        return deltas
+
+
+class Session:
+    """A conversation on an opened runtime.
+
+    Args:
+        runtime: models, engine and template; it must stay open as long as the session is used.
+        sampling: how tokens are chosen; its seed fixes every answer.
+        limits: what ends an answer early.
+        system: system prompt, None for none.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        sampling: SamplingParams,
+        limits: AnswerLimits | None = None,
+        system: str | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self._sampling = sampling
+        self._limits = limits or AnswerLimits()
+        self.system = system
+        self.messages: list[Message] = []
+        self.last: Finished | None = None
+
+    def send(self, text: str) -> Iterator[AnswerEvent]:
+        """Say something and stream the answer.
+
+        Closing the generator stops the answer; what came so far stays in the conversation. If nothing
+        came, the question is taken back too.
+
+        Raises:
+            LocalspecError: the prompt does not fit, or the template refuses it.
+        """
+        self.messages.append(Message("user", text))
+        n_before = len(self.messages)
+        try:
+            yield from self._answer()
+        finally:
+            if len(self.messages) == n_before:
+                self.messages.pop()
+
+    def regenerate(self) -> Iterator[AnswerEvent]:
+        """Answer the last question again, with another seed.
+
+        Raises:
+            UsageError: there is no question yet.
+        """
+        asked = [i for i, message in enumerate(self.messages) if message.role == "user"]
+        if not asked:
+            raise UsageError("There is nothing to answer again yet.", "Ask something first.")
+        question = self.messages[asked[-1]].content
+        former = self.messages[asked[-1] :]
+        del self.messages[asked[-1] :]
+        self._sampling = replace(self._sampling, seed=self._sampling.seed + 1)
+        n_before = len(self.messages)
+        try:
+            yield from self.send(question)
+        finally:
+            if len(self.messages) == n_before:
+                self.messages += former
+
+    def complete(self, prompt: str) -> Iterator[AnswerEvent]:
+        """Continue a text as it is, without a template and outside the conversation."""
+        tokens = self._runtime.vocab.tokenize(prompt, add_bos=True, parse_special=True)
+        parser = ReplyParser(ChatFormat())
+        yield from self._run(tokens, _Reply(parser, StopStrings(self._limits.stops)))
+
+    def reset(self) -> None:
+        """Forget the conversation; the system prompt stays."""
+        self.messages.clear()
+
+    def save(self, path: Path) -> None:
+        """Write the conversation as OpenAI messages."""
+        transcript.save(path, self._with_system())
+
+    def load(self, path: Path) -> None:
+        """Take up a conversation from a file; its system prompt replaces the present one."""
+        messages = transcript.load(path)
+        if messages and messages[0].role == "system":
+            self.system = messages[0].content
+            messages = messages[1:]
+        self.messages = messages
+
+    def _with_system(self) -> list[Message]:
+        system = [Message("system", self.system)] if self.system else []
+        return system + self.messages
+
+    def _answer(self) -> Iterator[AnswerEvent]:
+        template, form = self._runtime.chat()
+        prompt = template.render(self._with_system())
+        tokens = self._runtime.vocab.tokenize(
+            prompt, add_bos=not template.starts_with_bos(prompt), parse_special=True
+        )
+        parser = ReplyParser(form, form.starts_in_reasoning(prompt))
+        reply = _Reply(parser, StopStrings(self._limits.stops))
+        try:
+            yield from self._run(tokens, reply)
+        finally:
+            if reply.text or reply.reasoning or reply.ids:
+                self.messages.append(reply.message())
+
+    def _run(self, tokens: list[int], reply: _Reply) -> Iterator[AnswerEvent]:
+        """Generate on `tokens` until something ends it, and account for it."""
+        engine = self._runtime.engine
+        self._check_size(len(tokens))
+        sampler = Sampler(self._sampling, self._runtime.vocab.suppressed)
+        sequence = engine.open(tokens, sampler, self._limits.max_tokens)
+        yield PrefillProgress(sequence.n_cached, sequence.n_prompt, sequence.n_cached)
+        try:
+            for done in engine.stream(sequence):
+                yield from self._text_of(done, reply)
+                if reply.stopped:
+                    break
+            yield from reply.finish()
+        finally:
+            engine.close(sequence, sequence.n_prompt + len(reply.ids))
+            reason: FinishReason = "stop" if reply.stopped else sequence.finish or "cancelled"
+            self.last = self._finished(reason, sequence, reply)
+        yield self.last
+
+    def _text_of(self, done: Round, reply: _Reply) -> Iterator[AnswerEvent]:
+        sequence = done.sequence
+        if not done.tokens:
+            yield PrefillProgress(sequence.n_past, sequence.n_prompt, sequence.n_cached)
+            return
+        for i, token in enumerate(done.tokens):
+            if token in self._runtime.vocab.ends:
+                break
+            reply.ids.append(token)
+            yield from reply.feed(self._runtime.vocab.piece(token), i < done.n_accepted)
+            if reply.stopped:
+                break
+        yield RoundDone(done.n_drafted, done.n_accepted, self._live(sequence))
+
+    def _check_size(self, n_tokens: int) -> None:
+        n_ctx = self._runtime.engine.target.n_ctx
+        if n_tokens == 0:
+            raise LocalspecError("The prompt is empty.", 'localspec run "your question"')
+        if n_tokens >= n_ctx:
+            room = self._runtime.n_ctx_train
+            larger = f"--ctx {min(2 * n_tokens, room)}" if n_tokens < room else "a shorter prompt"
+            raise LocalspecError(
+                f"The prompt has {n_tokens} tokens and the context holds {n_ctx}.", f"Try {larger}"
+            )
+
+    def _live(self, sequence: Sequence) -> LiveNumbers:
+        stats = sequence.stats
+        return LiveNumbers(
+            tokens_per_s=stats.recent_tokens_per_s,
+            acceptance_rate=stats.acceptance_rate,
+            tokens_per_round=stats.tokens_per_round,
+            times_plain=stats.times_plain,
+            context_used=len(sequence.tokens),
+            context_size=self._runtime.engine.target.n_ctx,
+        )
+
+    def _finished(self, reason: FinishReason, sequence: Sequence, reply: _Reply) -> Finished:
+        stats = sequence.stats
+        message = reply.message()
+        return Finished(
+            reason=reason,
+            text=message.content,
+            reasoning=message.reasoning,
+            token_ids=tuple(reply.ids),
+            prompt_tokens=sequence.n_prompt,
+            cached_tokens=sequence.n_cached,
+            seed=self._sampling.seed,
+            timing=Timing(
+                load_s=self._runtime.load_s,
+                prefill_s=stats.prefill_s,
+                decode_s=stats.decode_s,
+                tokens_per_s=stats.tokens_per_s,
+                plain_tokens_per_s=stats.plain_tokens_per_s,
+            ),
+            speculation=Speculation(
+                drafter=self._runtime.engine.drafter.kind,
+                rounds=stats.rounds,
+                drafted=stats.drafted,
+                tested=stats.tested,
+                accepted=stats.accepted,
+                acceptance_rate=stats.acceptance_rate,
+                tokens_per_round=stats.tokens_per_round,
+                accepted_per_position=tuple(stats.accepted_per_position),
+            ),
+            live=self._live(sequence),
+        )
