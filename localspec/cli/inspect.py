@@ -1,0 +1,99 @@
+"""`localspec inspect`: what a model file is, and which drafters fit it, without loading it."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from localspec.pair import LocalPair
+    from localspec.recipe import Recipe
+    from localspec.store.header import Header
+    from localspec.store.pairing import Candidate
+    from localspec.ui.inspecting import ModelFacts
+
+
+def inspect(
+    model: Annotated[
+        str,
+        typer.Argument(help="Recipe name, org/name, org/name:QUANT, org/name/file.gguf or a path."),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what a model file is and which drafters fit it.
+
+    A file that cannot be run is shown too, and the command then fails with the reason.
+    """
+    from dataclasses import asdict
+    from json import dumps
+
+    from rich.console import Console
+
+    from localspec.store.architectures import require_runnable
+    from localspec.store.header import read_header
+    from localspec.store.pairing import own_candidates
+    from localspec.ui.inspecting import draw_model
+
+    found = _find(model)
+    header = read_header(found.target)
+    recipe = found.recipe
+    facts = _facts(header, _listed(recipe) if recipe else own_candidates(header))
+    if json:
+        typer.echo(dumps({"version": 1, **asdict(facts)}, indent=2))
+    else:
+        draw_model(facts, Console())
+    require_runnable(header)
+
+
+def _find(model: str) -> "LocalPair":
+    """The model's files, which must be here: looking at one fetches nothing."""
+    from localspec import pair
+    from localspec.errors import NotFoundError
+    from localspec.store.refs import HubFile, HubRepo, parse_ref
+
+    ref = parse_ref(model)
+    try:
+        return pair.located(pair.choose(model, "none", offline=True))
+    except NotFoundError as error:
+        if not isinstance(ref, HubFile | HubRepo):
+            raise
+        raise NotFoundError(
+            f"{model} is not on this machine.", f"localspec pull {model}"
+        ) from error
+
+
+def _listed(recipe: "Recipe") -> "list[Candidate]":
+    """A recipe's drafters, with their files where those are here."""
+    from localspec.store.pairing import Candidate
+    from localspec.store.pull import locate
+
+    missing = f"not downloaded yet: localspec pull {recipe.name}"
+    candidates = []
+    for entry in recipe.drafters:
+        kind = "mtp" if entry.kind == "mtp-embedded" else entry.kind
+        path = locate(entry.file) if entry.file else None
+        candidates.append(Candidate(kind, path, missing if entry.file and not path else None))
+    return candidates
+
+
+def _facts(header: "Header", candidates: "list[Candidate]") -> "ModelFacts":
+    """What is told about a file and those who might draft for it."""
+    from localspec.store.pairing import possible_drafters
+    from localspec.ui.inspecting import DrafterFacts, ModelFacts, VocabularyFacts
+
+    vocabulary = header.vocabulary
+    return ModelFacts(
+        path=str(header.path),
+        name=header.name,
+        architecture=header.architecture,
+        quantization=header.quantization,
+        size_bytes=header.size_bytes,
+        context_length=header.context_length,
+        vocabulary=VocabularyFacts(
+            vocabulary.type if vocabulary else "none", vocabulary.size if vocabulary else 0
+        ),
+        template=header.template is not None,
+        drafters=tuple(
+            DrafterFacts(fit.kind, str(fit.path) if fit.path else None, fit.fits, fit.reason)
+            for fit in possible_drafters(header, candidates)
+        ),
+    )

@@ -1,0 +1,250 @@
+"""The options that commands share, and the request they add up to."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from localspec.errors import UsageError
+
+_MODEL = "Model"
+_SAMPLING = "Sampling"
+_SPECULATION = "Speculation"
+_OUTPUT = "Output"
+
+DEFAULT_MODEL = "qwen2.5-coder-1.5b"
+
+
+class NumericsChoice(StrEnum):
+    """Values of --numerics."""
+
+    exact = "exact"
+    fast = "fast"
+
+
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="Recipe, org/name, org/name:QUANT, org/name/file.gguf or a path.",
+        rich_help_panel=_MODEL,
+    ),
+]
+Drafter = Annotated[
+    str,
+    typer.Option(
+        "--drafter",
+        "-d",
+        metavar="auto|none|lookup|MODEL",
+        help="What drafts for the model.",
+        rich_help_panel=_SPECULATION,
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth",
+        min=0,
+        max=64,
+        metavar="N",
+        help="Draft N tokens a round; without it, measured costs decide.",
+        rich_help_panel=_SPECULATION,
+    ),
+]
+System = Annotated[
+    str | None,
+    typer.Option("--system", metavar="TEXT", help="System prompt.", rich_help_panel=_MODEL),
+]
+Template = Annotated[
+    str | None,
+    typer.Option(
+        "--template",
+        metavar="NAME|FILE",
+        help="Chat template that replaces the model's own.",
+        rich_help_panel=_MODEL,
+    ),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens",
+        "-n",
+        min=1,
+        metavar="N",
+        help="Longest answer, in tokens.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option(
+        "--temperature",
+        min=0.0,
+        max=10.0,
+        metavar="T",
+        help="0 takes the most likely token.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", min=0, metavar="K", help="0 for all.", rich_help_panel=_SAMPLING),
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(
+        "--top-p", min=0.0, max=1.0, metavar="P", help="1 for all.", rich_help_panel=_SAMPLING
+    ),
+]
+MinP = Annotated[
+    float | None,
+    typer.Option(
+        "--min-p", min=0.0, max=1.0, metavar="P", help="0 for all.", rich_help_panel=_SAMPLING
+    ),
+]
+RepeatPenalty = Annotated[
+    float | None,
+    typer.Option(
+        "--repeat-penalty",
+        min=0.01,
+        max=10.0,
+        metavar="X",
+        help="1 for none.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+PresencePenalty = Annotated[
+    float | None,
+    typer.Option(
+        "--presence-penalty",
+        min=-2.0,
+        max=2.0,
+        metavar="X",
+        help="0 for none.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+FrequencyPenalty = Annotated[
+    float | None,
+    typer.Option(
+        "--frequency-penalty",
+        min=-2.0,
+        max=2.0,
+        metavar="X",
+        help="0 for none.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", metavar="S", help="Repeats an answer.", rich_help_panel=_SAMPLING
+    ),
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stop",
+        metavar="TEXT",
+        help="End the answer before TEXT; may be given several times.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Ctx = Annotated[
+    int | None,
+    typer.Option(
+        "--ctx", min=16, metavar="N", help="Context, in tokens.", rich_help_panel=_MODEL
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=512,
+        metavar="N",
+        help="CPU threads; without it, one per core.",
+        rich_help_panel=_MODEL,
+    ),
+]
+Numerics = Annotated[
+    NumericsChoice | None,
+    typer.Option(
+        "--numerics",
+        help="exact: the text does not depend on drafts, to the last bit.",
+        rich_help_panel=_SPECULATION,
+    ),
+]
+Raw = Annotated[
+    bool,
+    typer.Option("--raw", help="Send the prompt without a template.", rich_help_panel=_MODEL),
+]
+ShowDrafts = Annotated[
+    bool,
+    typer.Option(
+        "--show-drafts", help="Colour accepted draft tokens.", rich_help_panel=_OUTPUT
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object.", rich_help_panel=_OUTPUT)]
+JsonLines = Annotated[
+    bool, typer.Option("--jsonl", help="Events as JSON lines.", rich_help_panel=_OUTPUT)
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Nothing but the answer.", rich_help_panel=_OUTPUT)
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="llama.cpp's own log too.", rich_help_panel=_OUTPUT),
+]
+Offline = Annotated[
+    bool,
+    typer.Option("--offline", help="Use only what is on this machine.", rich_help_panel=_MODEL),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `run` and `chat` were asked for; None leaves the choice to the recipe or to localspec."""
+
+    model: str
+    drafter: str
+    depth: int | None
+    system: str | None
+    template: str | None
+    max_tokens: int | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    min_p: float | None
+    repeat_penalty: float | None
+    presence_penalty: float | None
+    frequency_penalty: float | None
+    seed: int | None
+    stop: tuple[str, ...]
+    ctx: int | None
+    threads: int | None
+    numerics: NumericsChoice | None
+    raw: bool
+    show_drafts: bool
+    json: bool
+    jsonl: bool
+    quiet: bool
+    verbose: bool
+    offline: bool
+
+    def check(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            UsageError: they do.
+        """
+        if self.json and self.jsonl:
+            raise UsageError("--json and --jsonl are two forms of output.", "Choose one of them.")
+        if self.raw and (self.system or self.template):
+            raise UsageError(
+                "--raw sends the prompt without a template, so --system and --template have no place.",
+                "Leave one of them out.",
+            )

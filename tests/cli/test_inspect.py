@@ -1,0 +1,185 @@
+"""`localspec inspect`: the JSON checks rely on, recipes, and files that cannot be run."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from huggingface_hub import constants
+from typer.testing import CliRunner
+
+from localspec.cli.inspect import inspect
+from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from tests.tiny import TinyModels, Variant, Vocabulary
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+RECIPE = """
+summary = "s"
+licence = "MIT"
+minimum_memory_gb = 1
+verified = "not yet"
+[target]
+repo = "org/target"
+file = "target.gguf"
+[[drafters]]
+kind = "draft-model"
+source = { repo = "org/drafter", file = "drafter.gguf" }
+[[drafters]]
+kind = "mtp-embedded"
+[[drafters]]
+kind = "lookup"
+"""
+
+
+def _inspect(*arguments: str) -> tuple[str, BaseException | None]:
+    app = typer.Typer()
+    app.command()(inspect)
+    result = CliRunner().invoke(app, arguments, catch_exceptions=True)
+    failed = result.exception if isinstance(result.exception, LocalspecError) else None
+    assert failed or result.exit_code == 0, result.output
+    return result.stdout, failed
+
+
+def _json(*arguments: str) -> dict[str, Any]:
+    output, failed = _inspect(*arguments, "--json")
+    assert failed is None
+    found: dict[str, Any] = json.loads(output)
+    return found
+
+
+def _put_in_hub_cache(cache: Path, repo: str, file: Path, name: str) -> Path:
+    """Lay a file into the Hugging Face cache as if it had been downloaded."""
+    storage = cache / f"models--{repo.replace('/', '--')}"
+    place = storage / "snapshots" / REVISION / name
+    place.parent.mkdir(parents=True)
+    shutil.copy(file, place)
+    (storage / "refs").mkdir()
+    (storage / "refs" / "main").write_text(REVISION, encoding="utf-8")
+    return place
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recipe named `pair` in a home of its own; returns an empty Hugging Face cache."""
+    monkeypatch.setenv("LOCALSPEC_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    folder = tmp_path / "home" / "config" / "recipes"
+    folder.mkdir(parents=True)
+    (folder / "pair.toml").write_text(RECIPE, encoding="utf-8")
+    return tmp_path / "hub"
+
+
+def test_json_of_a_file(tiny: TinyModels) -> None:
+    """The shape is fixed: other programs read it."""
+    path = tiny("llama", Variant(n_ctx=4096))
+    assert _json(str(path)) == {
+        "version": 1,
+        "path": str(path),
+        "name": "tiny-llama",
+        "architecture": "llama",
+        "quantization": "F32",
+        "size_bytes": path.stat().st_size,
+        "context_length": 4096,
+        "vocabulary": {"type": "BPE", "size": 288},
+        "template": True,
+        "drafters": [
+            {
+                "kind": "lookup",
+                "path": None,
+                "fits": True,
+                "reason": "needs no file: it repeats what the text has said",
+            }
+        ],
+    }
+
+
+def test_a_file_without_template(tiny: TinyModels) -> None:
+    """The user must learn it before the first chat fails."""
+    assert _json(str(tiny("llama", Variant(template=None))))["template"] is False
+
+
+def test_recipe_lists_its_drafters(recipe: Path, tiny: TinyModels) -> None:
+    """In the recipe's order, with the file where it is here."""
+    target = _put_in_hub_cache(recipe, "org/target", tiny("llama"), "target.gguf")
+    drafter = _put_in_hub_cache(recipe, "org/drafter", tiny("qwen2"), "drafter.gguf")
+    found = _json("pair")
+    assert found["path"] == str(target)
+    assert [(d["kind"], d["path"], d["fits"]) for d in found["drafters"]] == [
+        ("draft-model", str(drafter), True),
+        ("mtp", None, False),
+        ("lookup", None, True),
+    ]
+
+
+def test_recipe_with_a_drafter_that_does_not_fit(recipe: Path, tiny: TinyModels) -> None:
+    """A mistake in a recipe shows here, with the token it is about."""
+    other = tiny("qwen2", Variant(vocabulary=Vocabulary(replaced=((139, "x!"),))))
+    _put_in_hub_cache(recipe, "org/target", tiny("llama"), "target.gguf")
+    _put_in_hub_cache(recipe, "org/drafter", other, "drafter.gguf")
+    (drafter, *_) = _json("pair")["drafters"]
+    assert not drafter["fits"]
+    assert "token 139 is" in drafter["reason"]
+
+
+def test_recipe_whose_drafter_is_not_here(recipe: Path, tiny: TinyModels) -> None:
+    """Nothing is downloaded for it; the reason says how to get it."""
+    _put_in_hub_cache(recipe, "org/target", tiny("llama"), "target.gguf")
+    (drafter, *_) = _json("pair")["drafters"]
+    assert (drafter["path"], drafter["fits"]) == (None, False)
+    assert "localspec pull pair" in drafter["reason"]
+
+
+@pytest.mark.usefixtures("recipe")
+@pytest.mark.parametrize("model", ["pair", "org/target", "org/target:Q4_K_M", "org/target/t.gguf"])
+def test_a_model_that_is_not_here(model: str) -> None:
+    """Inspecting must not download gigabytes; the hint names the command that does."""
+    _, failed = _inspect(model)
+    assert isinstance(failed, NotFoundError)
+    assert f"localspec pull {model}" in str(failed.hint)
+
+
+def test_a_repo_in_the_cache(recipe: Path, tiny: TinyModels) -> None:
+    """Every form in which a model can be typed works here as in `run`."""
+    target = _put_in_hub_cache(recipe, "org/target", tiny("llama"), "target-F32.gguf")
+    for model in ("org/target", "org/target:F32", "org/target/target-F32.gguf"):
+        assert _json(model)["path"] == str(target)
+
+
+def test_an_embedding_model_is_shown_and_refused(tiny: TinyModels) -> None:
+    """Both: the facts on stdout, and exit code 4 for what cannot be run."""
+    output, failed = _inspect(str(tiny("bert")), "--json")
+    assert isinstance(failed, UnsupportedFileError)
+    assert "embedding model" in failed.message
+    found = json.loads(output)
+    assert found["architecture"] == "bert"
+    assert not any(drafter["fits"] for drafter in found["drafters"])
+
+
+def test_a_damaged_file_prints_nothing(tmp_path: Path) -> None:
+    """Half a JSON object would be worse than none."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF")
+    output, failed = _inspect(str(path), "--json")
+    assert isinstance(failed, UnsupportedFileError)
+    assert output == ""
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "200"])
+def test_table_at_any_width(
+    tiny: TinyModels, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    """Guards against a crash on narrow terminals and against facts that vanish."""
+    monkeypatch.setenv("COLUMNS", columns)
+    output, _ = _inspect(str(tiny("llama")))
+    words = "".join(output.split())
+    for fact in ("tiny-llama", "F32", "2,048", "BPE", "lookup", "yes"):
+        assert fact in words
+
+
+def test_a_name_with_markup_is_printed_as_it_is(tmp_path: Path, tiny: TinyModels) -> None:
+    """A file could otherwise colour or hide text, or crash the renderer."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(tiny("llama").read_bytes().replace(b"tiny-llama", b"[/bold]abc"))
+    assert "[/bold]abc" in _inspect(str(path))[0]

@@ -1,0 +1,95 @@
+"""Drafters that borrow from their target: gemma4's assistant, EAGLE-3, DFlash, a lone MTP block."""
+
+from tests.tiny.blocks import Attention, attention, embedding, feed_forward
+from tests.tiny.model import Shape, TinyModel
+from tests.tiny.recurrent import qwen35
+from tests.tiny.transformers import WINDOW, head_dims
+
+TARGET_WIDTH = Shape().n_embd
+"""Hidden width of all tiny targets."""
+
+
+def gemma4_assistant(model: TinyModel) -> None:
+    """Reads gemma4's KV: its heads have the target's shape, its width must be another."""
+    shape = Shape(n_embd=32, n_head_kv=1, n_ff=64)
+    dim = shape.head_dim
+    model.sizes(
+        shape,
+        embedding_length_out=TARGET_WIDTH,
+        nextn_predict_layers=shape.n_layer,
+        attention__sliding_window=WINDOW,
+        attention__sliding_window_pattern=[True, False],
+        attention__shared_kv_layers=shape.n_layer,
+        embedding_length_per_layer_input=0,
+        attention__key_length_swa=dim,
+        attention__value_length_swa=dim,
+        rope__freq_base=1e6,
+        rope__freq_base_swa=1e4,
+        rope__dimension_count=dim,
+        rope__dimension_count_swa=dim,
+        **head_dims(shape),
+    )
+    embedding(model, shape.n_embd)
+    model.ones("rope_freqs.weight", dim // 2)
+    model.random("nextn.pre_projection.weight", 2 * TARGET_WIDTH, shape.n_embd)
+    model.random("nextn.post_projection.weight", shape.n_embd, TARGET_WIDTH)
+    kind = Attention(qk_norm=True, post_norm=True, own_kv=False)
+    for layer in range(shape.n_layer):
+        attention(model, layer, shape, kind)
+        feed_forward(model, layer, shape, post=True)
+        model.ones(f"blk.{layer}.layer_output_scale.weight", 1)
+
+
+def eagle3(model: TinyModel) -> None:
+    """Reads three layers of a four-layer target; fits the tiny qwen3."""
+    shape = Shape(n_layer=1, n_embd=32, n_ff=64)
+    model.sizes(
+        shape,
+        rope__dimension_count=shape.head_dim,
+        target_layers=[0, 1, 3],
+        target_hidden_size=TARGET_WIDTH,
+        **head_dims(shape),
+    )
+    model.random("fc.weight", 3 * TARGET_WIDTH, shape.n_embd)
+    model.ones("output_norm.weight", shape.n_embd)
+    model.random("output.weight", shape.n_embd, model.n_vocab)
+    model.random("token_embd.weight", shape.n_embd, model.n_vocab, std=0.5)
+    model.ones("blk.0.attn_norm_2.weight", shape.n_embd)
+    attention(model, 0, shape, Attention(n_in=2 * shape.n_embd))
+    feed_forward(model, 0, shape)
+
+
+def dflash(model: TinyModel) -> None:
+    """Drafts blocks of eight; borrows the target's embedding and output; fits the tiny qwen3."""
+    shape = Shape()
+    layers = [1, 2, 3]
+    model.sizes(
+        shape,
+        rope__dimension_count=shape.head_dim,
+        block_size=8,
+        target_layers=layers,
+        **head_dims(shape),
+    )
+    model.random("fc.weight", len(layers) * shape.n_embd, shape.n_embd)
+    model.ones("enc.output_norm.weight", shape.n_embd)
+    model.ones("output_norm.weight", shape.n_embd)
+    for layer in range(shape.n_layer):
+        attention(model, layer, shape, Attention(qk_norm=True))
+        feed_forward(model, layer, shape)
+
+
+def dspark(model: TinyModel) -> None:
+    """DFlash with a Markov head and a confidence head."""
+    dflash(model)
+    rank, n_embd = 8, TARGET_WIDTH
+    model.random("markov_w1.weight", rank, model.n_vocab)
+    model.random("markov_w2.weight", rank, model.n_vocab)
+    model.random("conf_proj.weight", n_embd + rank, 1)
+
+
+def qwen35_mtp(model: TinyModel) -> None:
+    """The MTP block of qwen35 in a file of its own."""
+    qwen35(model)
+    for name in list(model.tensors):
+        if name.startswith(("blk.0.", "blk.1.")):
+            del model.tensors[name]
