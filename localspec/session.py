@@ -105,7 +105,7 @@ class Session:
         limits: AnswerLimits | None = None,
         system: str | None = None,
     ) -> None:
-        self._runtime = runtime
+        self.runtime = runtime
         self._sampling = sampling
         self._limits = limits or AnswerLimits()
         self.system = system
@@ -151,7 +151,7 @@ class Session:
 
     def complete(self, prompt: str) -> Iterator[AnswerEvent]:
         """Continue a text as it is, without a template and outside the conversation."""
-        tokens = self._runtime.vocab.tokenize(prompt, add_bos=True, parse_special=True)
+        tokens = self.runtime.vocab.tokenize(prompt, add_bos=True, parse_special=True)
         parser = ReplyParser(ChatFormat())
         yield from self._run(tokens, _Reply(parser, StopStrings(self._limits.stops)))
 
@@ -176,9 +176,9 @@ class Session:
         return system + self.messages
 
     def _answer(self) -> Iterator[AnswerEvent]:
-        template, form = self._runtime.chat()
+        template, form = self.runtime.chat()
         prompt = template.render(self._with_system())
-        tokens = self._runtime.vocab.tokenize(
+        tokens = self.runtime.vocab.tokenize(
             prompt, add_bos=not template.starts_with_bos(prompt), parse_special=True
         )
         parser = ReplyParser(form, form.starts_in_reasoning(prompt))
@@ -191,9 +191,9 @@ class Session:
 
     def _run(self, tokens: list[int], reply: _Reply) -> Iterator[AnswerEvent]:
         """Generate on `tokens` until something ends it, and account for it."""
-        engine = self._runtime.engine
+        engine = self.runtime.engine
         self._check_size(len(tokens))
-        sampler = Sampler(self._sampling, self._runtime.vocab.suppressed)
+        sampler = Sampler(self._sampling, self.runtime.vocab.suppressed)
         sequence = engine.open(tokens, sampler, self._limits.max_tokens)
         yield PrefillProgress(sequence.n_cached, sequence.n_prompt, sequence.n_cached)
         try:
@@ -214,20 +214,20 @@ class Session:
             yield PrefillProgress(sequence.n_past, sequence.n_prompt, sequence.n_cached)
             return
         for i, token in enumerate(done.tokens):
-            if token in self._runtime.vocab.ends:
+            if token in self.runtime.vocab.ends:
                 break
             reply.ids.append(token)
-            yield from reply.feed(self._runtime.vocab.piece(token), i < done.n_accepted)
+            yield from reply.feed(self.runtime.vocab.piece(token), i < done.n_accepted)
             if reply.stopped:
                 break
         yield RoundDone(done.n_drafted, done.n_accepted, self._live(sequence))
 
     def _check_size(self, n_tokens: int) -> None:
-        n_ctx = self._runtime.engine.target.n_ctx
+        n_ctx = self.runtime.engine.target.n_ctx
         if n_tokens == 0:
             raise LocalspecError("The prompt is empty.", 'localspec run "your question"')
         if n_tokens >= n_ctx:
-            room = self._runtime.n_ctx_train
+            room = self.runtime.n_ctx_train
             larger = f"--ctx {min(2 * n_tokens, room)}" if n_tokens < room else "a shorter prompt"
             raise LocalspecError(
                 f"The prompt has {n_tokens} tokens and the context holds {n_ctx}.", f"Try {larger}"
@@ -241,7 +241,7 @@ class Session:
             tokens_per_round=stats.tokens_per_round,
             times_plain=stats.times_plain,
             context_used=len(sequence.tokens),
-            context_size=self._runtime.engine.target.n_ctx,
+            context_size=self.runtime.engine.target.n_ctx,
         )
 
     def _finished(self, reason: FinishReason, sequence: Sequence, reply: _Reply) -> Finished:
@@ -256,14 +256,14 @@ class Session:
             cached_tokens=sequence.n_cached,
             seed=self._sampling.seed,
             timing=Timing(
-                load_s=self._runtime.load_s,
+                load_s=self.runtime.load_s,
                 prefill_s=stats.prefill_s,
                 decode_s=stats.decode_s,
                 tokens_per_s=stats.tokens_per_s,
                 plain_tokens_per_s=stats.plain_tokens_per_s,
             ),
             speculation=Speculation(
-                drafter=self._runtime.engine.drafter.kind,
+                drafter=self.runtime.engine.drafter.kind,
                 rounds=stats.rounds,
                 drafted=stats.drafted,
                 tested=stats.tested,

@@ -13,6 +13,9 @@ _MIX1 = 0xBF58476D1CE4E5B9
 _MIX2 = 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
 
+_FEW = 24
+"""Up to so many ids Python hashes faster than numpy, whose code is out of the cache after a pass."""
+
 
 def _mix(x: int) -> int:
     """The finalizer of splitmix64 (Steele, Lea, Flood 2014) on one 64-bit integer."""
@@ -33,10 +36,13 @@ def gumbel(seed: int, position: int, ids: NDArray[np.integer]) -> NDArray[np.flo
         Noise, shape (n,): independent over seeds, positions and ids.
     """
     key = _mix((_mix(seed & _MASK) + (position + 1) * _GAMMA) & _MASK)
-    x = np.uint64(key) + ids.astype(np.uint64) * np.uint64(_GAMMA)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(_MIX1)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(_MIX2)
-    x ^= x >> np.uint64(31)
+    if ids.shape[0] <= _FEW:
+        bits = np.array([_mix((key + i * _GAMMA) & _MASK) >> 11 for i in ids.tolist()], np.float64)
+    else:
+        x = np.uint64(key) + ids.astype(np.uint64) * np.uint64(_GAMMA)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(_MIX1)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(_MIX2)
+        x ^= x >> np.uint64(31)
+        bits = (x >> np.uint64(11)).astype(np.float64)
     # 53 bits centred in their cell: never 0 or 1, so both logarithms are finite.
-    uniform = ((x >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    return -np.log(-np.log(uniform))
+    return -np.log(-np.log((bits + 0.5) * 2.0**-53))

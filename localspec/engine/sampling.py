@@ -1,6 +1,6 @@
 """How a token is picked from a row of logits, for target and drafter alike.
 
-pick = argmax over the surviving candidates of log p(id) + gumbel(seed, position, id): the Gumbel-max
+pick = argmax over the surviving candidates of logit(id) + gumbel(seed, position, id): the Gumbel-max
 form of sampling from p. Truncation follows llama.cpp's order: penalties, top-k, top-p, min-p,
 temperature (common/sampling.cpp). A pick depends on the row, the position and the tokens before
 it, on nothing else, so nothing here has to be rolled back when a draft is rejected.
@@ -39,13 +39,26 @@ class Candidates:
 
     Attributes:
         ids: token ids, shape (n,); most likely first where anything was cut.
-        probabilities: after truncation and temperature, shape (n,), summing to 1.
-        scores: log probability + noise, shape (n,); the largest is picked.
+        logits: after temperature, shape (n,).
+        scores: logit + noise, shape (n,); the largest is picked. Adding noise to the logits instead of
+            the log probabilities shifts all by the same and picks the same.
     """
 
     ids: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
+    logits: NDArray[np.float64]
     scores: NDArray[np.float64]
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """What is picked how often, shape (n,), summing to 1."""
+        weights = np.exp(self.logits - self.logits.max())
+        return np.asarray(weights / weights.sum())
+
+    def pick(self) -> "Pick":
+        """The one with the largest score."""
+        best = int(self.scores.argmax())
+        odds = float(np.exp(self.logits - self.logits[best]).sum())
+        return Pick(int(self.ids[best]), 1.0 / odds)
 
 
 class Sampler:
@@ -80,18 +93,13 @@ class Sampler:
             position: index in the sequence of the token to be chosen.
             window: what `window` gave for the tokens before it.
         """
-        if self.params.temperature > 0:
-            found = self.candidates(row, position, window)
-            best = int(found.scores.argmax())
-            return Pick(int(found.ids[best]), float(found.probabilities[best]))
-        row = self._adjusted(row, window)
-        top = row[most_likely(row, _CONFIDENCE_TOP)].astype(np.float64)
-        return Pick(int(row.argmax()), float(1.0 / np.exp(top - top[0]).sum()))
+        return self.candidates(row, position, window).pick()
 
     def token(self, row: Logits, position: int, window: list[int]) -> int:
         """Like `pick`, without the probability: what verification needs, and cheaper when greedy."""
         if self.params.temperature > 0:
-            return self.pick(row, position, window).token
+            found = self.candidates(row, position, window)
+            return int(found.ids[found.scores.argmax()])
         return int(self._adjusted(row, window).argmax())
 
     def candidates(self, row: Logits, position: int, window: list[int]) -> Candidates:
@@ -104,12 +112,10 @@ class Sampler:
         if params.temperature <= 0:
             ids = most_likely(row, _CONFIDENCE_TOP)
             logits = row[ids].astype(np.float64)
-            return Candidates(ids, _softmax(logits), logits)
+            return Candidates(ids, logits, logits)
         ids, logits = self._truncate(row)
-        probabilities = _softmax(logits / params.temperature)
-        with np.errstate(divide="ignore"):
-            scores = np.log(probabilities) + gumbel(params.seed, position, ids)
-        return Candidates(ids, probabilities, scores)
+        logits = logits / params.temperature
+        return Candidates(ids, logits, logits + gumbel(params.seed, position, ids))
 
     def _truncate(self, row: Logits) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Top-k, top-p and min-p: the ids left and their logits, most likely first if any is on."""
@@ -117,9 +123,9 @@ class Sampler:
         ids, total = self._top_k(row)
         logits = row[ids].astype(np.float64)
         if params.top_p < 1.0:
-            total = total or float(np.exp(logits - logits[0]).sum())
-            cumulative = np.cumsum(np.exp(logits - logits[0])) / total
-            keep = int(np.searchsorted(cumulative, params.top_p)) + 1
+            cumulative = np.exp(logits - logits[0]).cumsum()
+            total = cumulative[-1] if total is None else total
+            keep = int(cumulative.searchsorted(params.top_p * total)) + 1
             ids, logits = ids[:keep], logits[:keep]
         if params.min_p > 0.0:
             keep = int((logits >= logits[0] + np.log(params.min_p)).sum())
@@ -170,9 +176,3 @@ class Sampler:
             params.presence_penalty
         )
         return row
-
-
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    weights = np.exp(logits - logits.max())
-    total: float = weights.sum()
-    return np.asarray(weights / total)

@@ -59,7 +59,7 @@ class LlamaContext:
         self.n_ctx = settings.n_ctx
         self.n_batch = min(settings.n_batch, int(llama_cpp.llama_n_batch(self.handle)))
         self.n_seq_max = settings.n_seq_max
-        self.n_outputs_max = settings.n_outputs
+        self.n_outputs_max = _n_outputs(settings)
         self.memory = open_memory(self.handle, model.n_swa)
         self._batch = LlamaBatch(self.n_batch)
         # A filled-up pass is cut back after it, which recurrent state cannot be.
@@ -99,10 +99,11 @@ class LlamaContext:
         """
         seq_id, position = batch.seq_ids[-1], batch.positions[-1] + 1
         filled = replace(batch, tokens=batch.tokens * 2, positions=[*batch.positions, position])
-        filled.seq_ids, filled.outputs = batch.seq_ids * 2, [*batch.outputs, False]
+        # The second token wants logits if the first does: rows without are cropped before the end.
+        filled.seq_ids, filled.outputs = batch.seq_ids * 2, batch.outputs * 2
         rows = self.decode(filled)
         self.memory.keep(seq_id, position)
-        return rows
+        return rows[: sum(batch.outputs)]
 
     def close(self) -> None:
         """Free the context and its buffers."""
@@ -123,13 +124,18 @@ class LlamaContext:
         self.close()
 
 
+def _n_outputs(settings: ContextSettings) -> int:
+    """Rows of a pass: as asked for, and never fewer than llama.cpp insists on or exact mode fills up."""
+    return max(settings.n_outputs, settings.n_seq_max, settings.numerics.min_rows)
+
+
 def _context_params(settings: ContextSettings) -> llama_cpp.llama_context_params:
     params = llama_cpp.llama_context_default_params()
     # A little more than is used, for the token that fills a pass up (_decode_filled).
     params.n_ctx = settings.n_ctx * settings.n_seq_max + settings.n_seq_max
     params.n_batch = params.n_ubatch = settings.n_batch
     params.n_seq_max = settings.n_seq_max
-    params.n_outputs_max = max(settings.n_outputs, settings.n_seq_max)
+    params.n_outputs_max = _n_outputs(settings)
     params.n_threads = params.n_threads_batch = settings.n_threads
     params.type_k = settings.numerics.type_k
     params.type_v = settings.numerics.type_v

@@ -8,7 +8,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from localspec.events import PullEvent
@@ -26,7 +26,7 @@ class _Ended:
     error: BaseException | None
 
 
-def together(jobs: Sequence[Job]) -> Iterator[PullEvent]:
+def together(jobs: Sequence[Job]) -> Generator[PullEvent, None, None]:
     """Run `jobs` side by side, at most four at a time, and yield their events as they come.
 
     The first error stops the others and is raised here. When the generator is closed, or a
@@ -80,7 +80,7 @@ def _work(
             job(events.put, stop)
     except Stopped:
         pass
-    except BaseException as caught:  # noqa: BLE001 - raised again in the thread that pulls
+    except BaseException as caught:
         error = caught
     finally:
         events.put(_Ended(error))

@@ -1,15 +1,16 @@
-"""Whether what is to be fetched fits on the disk, asked before the first byte is fetched.
+"""Whether what is to be fetched fits on the disk, and what is said when the disk refuses.
 
-It knows sizes and folders only. `pull.py` asks it once for all files of a pull.
+It knows sizes and folders only. `pull.py` asks it once, before the first byte, for all files.
 """
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from localspec.errors import OutOfResourcesError
+from localspec.errors import LocalspecError, OutOfResourcesError
 
 MARGIN = 256 * 1024**2
 """Bytes that must stay free, so that the pull is not what fills the disk."""
@@ -48,6 +49,16 @@ def no_space(folder: Path, message: str | None = None) -> OutOfResourcesError:
         message or f"The disk of {folder} is full.",
         "Free some space (`localspec models` lists what is there), or set HF_HOME and "
         "LOCALSPEC_HOME to folders on another disk. What has arrived is kept.",
+    )
+
+
+def disk_error(error: OSError, folder: Path) -> LocalspecError:
+    """The error for an `OSError` while writing under `folder`."""
+    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        return no_space(folder)
+    return LocalspecError(
+        f"Cannot write to {error.filename or folder}: {error.strerror or error}.",
+        "Check that the folder is yours, or set HF_HOME and LOCALSPEC_HOME to other folders.",
     )
 
 

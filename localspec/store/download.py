@@ -16,10 +16,20 @@ from pathlib import Path
 
 import httpx2
 from filelock import Timeout
-from huggingface_hub import constants, get_hf_file_metadata, hf_hub_download, hf_hub_url
+from huggingface_hub import (
+    constants,
+    get_hf_file_metadata,
+    get_session,
+    hf_hub_download,
+    hf_hub_url,
+    hf_raise_for_status,
+)
 from huggingface_hub.errors import FileMetadataError, HfHubHTTPError
 from huggingface_hub.file_download import are_symlinks_supported
-from huggingface_hub.utils import WeakFileLock, build_hf_headers, get_session, hf_raise_for_status
+from huggingface_hub.utils import (  # type: ignore[attr-defined]
+    WeakFileLock,
+    build_hf_headers,
+)
 
 from localspec import __version__
 from localspec.errors import LocalspecError
@@ -30,7 +40,7 @@ from localspec.store.halffile import HalfFile, size_of
 from localspec.store.hub import MAIN, storage_dir
 from localspec.store.meter import Meter
 
-_CHUNK = 256 * 1024
+_CHUNK = 64 * 1024
 _TRIES = 5
 _POLL_S = 0.5
 

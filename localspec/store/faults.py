@@ -6,7 +6,7 @@ The one place that reads huggingface_hub's and its HTTP client's exceptions. `hu
 
 from __future__ import annotations
 
-import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +25,7 @@ from huggingface_hub.errors import (
 )
 
 from localspec.errors import LocalspecError, NotFoundError, UsageError
-from localspec.store.disk import no_space
+from localspec.store.disk import disk_error
 
 TEMPORARY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP status codes that say "not now" rather than "no"."""
@@ -84,16 +84,6 @@ def not_here(name: str) -> NotFoundError:
     )
 
 
-def disk_error(error: OSError, folder: Path) -> LocalspecError:
-    """The error for an `OSError` while writing under `folder`."""
-    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
-        return no_space(folder)
-    return LocalspecError(
-        f"Cannot write to {error.filename or folder}: {error.strerror or error}.",
-        "Check that the folder is yours, or set HF_HOME and LOCALSPEC_HOME to other folders.",
-    )
-
-
 def _http_error(error: HfHubHTTPError, repo: str, file: str | None, kept: bool) -> LocalspecError:
     page = f"{constants.ENDPOINT}/{repo}"
     if isinstance(error, GatedRepoError):
@@ -127,5 +117,5 @@ def _last_reason(error: BaseException) -> str:
 def _reason(error: BaseException) -> str:
     if isinstance(error, httpx2.TimeoutException):
         return "no answer in time"
-    text = str(error).strip().splitlines()
-    return text[0].rstrip(".") if text else type(error).__name__
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return re.sub(r"^\[Errno -?\d+\] ", "", first).rstrip(".")

@@ -20,7 +20,7 @@ def size_of(path: Path) -> int:
     """Bytes of the file at `path`, 0 if there is none."""
     try:
         return path.stat().st_size
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return 0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from huggingface_hub import scan_cache_dir
+from huggingface_hub import constants, scan_cache_dir
 from huggingface_hub.errors import CacheNotFound
 
 from localspec.store.names import split_parts
@@ -20,7 +20,7 @@ class StoredModel:
     """A GGUF that is here.
 
     Attributes:
-        name: what to type to use it: `org/name/file.gguf`, or the path.
+        name: `org/name/file.gguf`, which can be typed to use it; for packages, the file's name.
         size: bytes; of a split model, of all parts.
         path: the file; of a split model, part 1.
         source: "Hugging Face" or "packages".
@@ -39,7 +39,7 @@ def stored_models() -> list[StoredModel]:
 
 def _in_hub_cache() -> list[StoredModel]:
     try:
-        repos = scan_cache_dir().repos
+        repos = scan_cache_dir(constants.HF_HUB_CACHE).repos
     except CacheNotFound:
         return []
     newest: dict[str, StoredModel] = {}
@@ -63,6 +63,6 @@ def _in_hub_cache() -> list[StoredModel]:
 
 def _in_wheel_store() -> list[StoredModel]:
     return [
-        StoredModel(str(path), path.stat().st_size, path, "packages")
+        StoredModel(path.name, path.stat().st_size, path, "packages")
         for path in wheel_store().glob("*/*.gguf")
     ]

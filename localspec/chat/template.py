@@ -1,0 +1,150 @@
+"""A model's own chat template: messages in, prompt text out.
+
+The template is Jinja from the GGUF (or a named one of ours). It is rendered in the sandbox of
+`sandbox.py` with messages adapted by `adapt.py`. No tokens here: the session tokenizes the text,
+and asks `starts_with_bos` whether the tokenizer may still add the beginning-of-sequence token.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+
+import jinja2
+
+from localspec.chat.adapt import Abilities, Turn, adapt, find_abilities, to_turn
+from localspec.chat.budget import Budget, weight
+from localspec.chat.sandbox import BoundedEnvironment
+from localspec.errors import LocalspecError, UnsupportedFileError
+from localspec.messages import Message
+
+_HINT = "Send the prompt without the template: add --raw"
+
+# Faulty template code can raise any of these; nothing of ours runs inside it.
+_FAULTS = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+
+
+class ChatTemplate:
+    """A compiled template.
+
+    Args:
+        source: Jinja source.
+        bos: text of the beginning-of-sequence token, empty if there is none.
+        eos: text of the end-of-sequence token, empty if there is none.
+        clock: what time it is, for templates that print the date.
+        seconds: how long one rendering may take.
+
+    Raises:
+        UnsupportedFileError: the source is not a valid template.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        bos: str,
+        eos: str,
+        *,
+        clock: Callable[[], datetime] = datetime.now,
+        seconds: float = 5.0,
+    ) -> None:
+        self.source = source
+        self.bos = bos
+        self.eos = eos
+        self._clock = clock
+        self._seconds = seconds
+        self._environment = BoundedEnvironment(clock)
+        self._lock = threading.Lock()
+        try:
+            self._template = self._environment.load(source)
+        except _FAULTS as error:
+            raise UnsupportedFileError(
+                f"The chat template is not valid Jinja: {_reason(error)}.", _HINT
+            ) from error
+
+    def render(
+        self,
+        messages: Sequence[Message],
+        *,
+        add_generation_prompt: bool = True,
+        extras: Mapping[str, object] | None = None,
+    ) -> str:
+        """The prompt text of a conversation.
+
+        Args:
+            messages: the conversation, oldest first.
+            add_generation_prompt: end with what opens the assistant's turn.
+            extras: further variables. `enable_thinking` is True unless given here.
+
+        Raises:
+            LocalspecError: the template refuses these messages; its own words are in the error.
+            UnsupportedFileError: rendering takes too much time or memory.
+        """
+        turns = [to_turn(message) for message in messages]
+        return self.render_turns(turns, add_generation_prompt=add_generation_prompt, extras=extras)
+
+    def render_turns(
+        self,
+        turns: Sequence[Turn],
+        *,
+        add_generation_prompt: bool = True,
+        extras: Mapping[str, object] | None = None,
+    ) -> str:
+        """`render` for messages already in the shape that templates see."""
+        kept = [{key: value for key, value in turn.items() if value is not None} for turn in turns]
+        return self._render(adapt(kept, self.abilities), add_generation_prompt, extras)
+
+    def starts_with_bos(self, rendered: str) -> bool:
+        """True if the prompt has the beginning-of-sequence token, so none must be added."""
+        return bool(self.bos) and rendered.startswith(self.bos)
+
+    @cached_property
+    def abilities(self) -> Abilities:
+        """What the template can take, tried out once."""
+        return find_abilities(self._render)
+
+    def _render(
+        self,
+        turns: Sequence[Turn],
+        add_generation_prompt: bool,
+        extras: Mapping[str, object] | None = None,
+    ) -> str:
+        variables: dict[str, object] = {
+            "bos_token": self.bos,
+            "eos_token": self.eos,
+            "enable_thinking": True,
+            "date_string": self._clock().strftime("%d %b %Y"),
+            **(extras or {}),
+            "messages": turns,
+            "add_generation_prompt": add_generation_prompt,
+        }
+        # Only counts: the messages are the user's, and not what the limits are for.
+        size = weight([*variables.items()], 1 << 62)
+        with self._lock:
+            self._environment.budget = Budget(size, len(turns), self._seconds)
+            try:
+                return self._template.render(variables)
+            except _FAULTS as error:
+                raise LocalspecError(
+                    f"The chat template cannot render this conversation: {_reason(error)}.", _HINT
+                ) from error
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, RecursionError):
+        return "it calls itself without end"
+    if isinstance(error, MemoryError):
+        return "it needs too much memory"
+    text = str(error).strip().rstrip(".") or type(error).__name__
+    line = getattr(error, "lineno", None)
+    return f"{text} (line {line})" if line else text

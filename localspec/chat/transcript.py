@@ -1,0 +1,134 @@
+"""Conversations on disk, as plain JSON in the shape of OpenAI's chat messages.
+
+Written so that other tools can read it and so that a crash leaves the old file whole. What cannot
+be kept in a `Message` is refused with its place in the file; nothing is dropped in silence.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, get_args
+
+from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.messages import Message, Role
+
+_REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+_KNOWN_KEYS = frozenset(("role", "content", "name", "refusal", *_REASONING_KEYS))
+
+
+def save(path: Path, messages: Sequence[Message]) -> None:
+    """Write a conversation. On POSIX only its owner may read it.
+
+    Raises:
+        NotFoundError: the folder does not exist.
+        LocalspecError: the file cannot be written.
+    """
+    turns = []
+    for message in messages:
+        turn = {"role": message.role, "content": message.content}
+        if message.reasoning:
+            turn["reasoning_content"] = message.reasoning
+        turns.append(turn)
+    text = json.dumps({"messages": turns}, indent=2, ensure_ascii=False) + "\n"
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8, but it has a JSON escape.
+        data = (json.dumps({"messages": turns}, indent=2) + "\n").encode("ascii")
+    try:
+        _replace(Path(os.path.realpath(path)), data)
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            f"There is no folder {path.parent} to save the conversation in.",
+            "Give a path in a folder that exists.",
+        ) from error
+    except OSError as error:
+        raise LocalspecError(
+            f"Cannot save the conversation as {path}: {error.strerror or error}.",
+            "Give another path.",
+        ) from error
+
+
+def load(path: Path) -> list[Message]:
+    """Read a conversation: `{"messages": [...]}` or the bare list.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UnsupportedFileError: it is no JSON, or not a conversation.
+        LocalspecError: it cannot be read.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        document: object = json.loads(text)
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            f"There is no file {path}.", "Check the path, or write one with /save FILE."
+        ) from error
+    except OSError as error:
+        raise LocalspecError(f"Cannot read {path}: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        _refuse(path, f"byte {error.start} is not UTF-8", error)
+    except json.JSONDecodeError as error:
+        _refuse(path, f"line {error.lineno}, column {error.colno}: {error.msg}", error)
+    except RecursionError as error:
+        _refuse(path, "it is nested too deeply", error)
+    turns = document.get("messages") if isinstance(document, dict) else document
+    if not isinstance(turns, list):
+        _refuse(path, 'it has no list "messages"')
+    return [_message(path, f"message {i}", turn) for i, turn in enumerate(turns, 1)]
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _message(path: Path, where: str, turn: object) -> Message:
+    if not isinstance(turn, dict):
+        _refuse(path, f"{where} is not an object")
+    for key, value in turn.items():
+        if key not in _KNOWN_KEYS and value not in (None, [], {}, ""):
+            _refuse(path, f'{where} has "{key}", which cannot be continued here')
+    role = turn.get("role")
+    if role == "developer":
+        role = "system"
+    if role not in get_args(Role):
+        _refuse(path, f'{where} has no "role" of {", ".join(get_args(Role))}')
+    reasoning = next((turn[key] for key in _REASONING_KEYS if turn.get(key)), None)
+    if reasoning is not None and not isinstance(reasoning, str):
+        _refuse(path, f"the reasoning of {where} is not text")
+    return Message(role, _content(path, where, turn.get("content")), reasoning)
+
+
+def _content(path: Path, where: str, content: object) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        _refuse(path, f"the content of {where} is neither text nor a list of parts")
+    texts: list[str] = []
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind != "text" or not isinstance(part.get("text"), str):
+            _refuse(path, f"{where} has a part of type {kind!r}, only text can be read")
+        texts.append(part["text"])
+    return "\n".join(texts)
+
+
+def _refuse(path: Path, reason: str, cause: BaseException | None = None) -> NoReturn:
+    raise UnsupportedFileError(
+        f"{path} is not a conversation: {reason}.",
+        'Expected {"messages": [{"role": "user", "content": "..."}]}',
+    ) from cause

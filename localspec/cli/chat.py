@@ -1,0 +1,37 @@
+"""`localspec chat`: a conversation in the terminal."""
+
+from localspec.cli import options
+from localspec.cli.options import DEFAULT_MODEL, Request
+
+
+def chat(
+    model: options.Model = DEFAULT_MODEL,
+    drafter: options.Drafter = "auto",
+    depth: options.Depth = None,
+    system: options.System = None,
+    template: options.Template = None,
+    max_tokens: options.MaxTokens = None,
+    temperature: options.Temperature = None,
+    top_k: options.TopK = None,
+    top_p: options.TopP = None,
+    min_p: options.MinP = None,
+    repeat_penalty: options.RepeatPenalty = None,
+    presence_penalty: options.PresencePenalty = None,
+    frequency_penalty: options.FrequencyPenalty = None,
+    seed: options.Seed = None,
+    stop: options.Stop = None,
+    ctx: options.Ctx = None,
+    threads: options.Threads = None,
+    numerics: options.Numerics = None,
+    raw: options.Raw = False,
+    show_drafts: options.ShowDrafts = False,
+    json: options.Json = False,
+    jsonl: options.JsonLines = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    offline: options.Offline = False,
+) -> None:
+    """Talk to a model. Ctrl-C stops an answer, Ctrl-D leaves; /help lists what else there is."""
+    from localspec.cli.conversation import talk
+
+    talk(Request(**{**locals(), "stop": tuple(stop or ())}))

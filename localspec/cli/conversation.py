@@ -1,0 +1,160 @@
+"""The conversation behind `localspec chat`: a session whose model can be changed on the way."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from localspec import paths
+from localspec.cli.opening import local_pair, opened_runtime, session_on
+from localspec.cli.options import Request
+from localspec.errors import LocalspecError, UsageError
+from localspec.events import AnswerEvent
+from localspec.pair import LocalPair
+from localspec.session import Session
+from localspec.ui.chat import ChatOptions, run_chat
+
+
+def talk(request: Request) -> None:
+    """Open the model and run the chat until the user leaves.
+
+    Raises:
+        UsageError: options that make no sense in a chat.
+        LocalspecError: the model cannot be opened.
+    """
+    if request.json or request.jsonl or request.raw:
+        raise UsageError(
+            "--json, --jsonl and --raw are for single prompts.", 'localspec run --json "…"'
+        )
+    options = ChatOptions(
+        history_file=paths.data_dir() / "history",
+        show_drafts=request.show_drafts,
+        quiet=request.quiet,
+    )
+    with SwitchableConversation(request) as conversation:
+        run_chat(conversation, options)
+
+
+class SwitchableConversation:
+    """What `ui/chat.py` talks to (its Protocol `Conversation`)."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._stack = ExitStack()
+        self._session = self._open(request, local_pair(request))
+
+    @property
+    def model_name(self) -> str:
+        """What answers, and what drafts for it."""
+        runtime = self._session.runtime
+        return f"{runtime.header.name} ({runtime.header.quantization})"
+
+    @property
+    def drafter_name(self) -> str:
+        """What drafts."""
+        runtime = self._session.runtime
+        if runtime.drafter_header is not None:
+            return runtime.drafter_header.name
+        return runtime.engine.drafter.kind
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt."""
+        return self._session.system
+
+    def set_system(self, text: str | None) -> None:
+        """Replace the system prompt; it counts from the next answer on."""
+        self._session.system = text
+
+    def send(self, text: str) -> Iterator[AnswerEvent]:
+        """See `Session.send`."""
+        return self._session.send(text)
+
+    def regenerate(self) -> Iterator[AnswerEvent]:
+        """See `Session.regenerate`."""
+        return self._session.regenerate()
+
+    def reset(self) -> None:
+        """Forget what was said."""
+        self._session.reset()
+
+    def save(self, path: Path) -> None:
+        """Write the conversation to a file."""
+        self._session.save(path)
+
+    def load(self, path: Path) -> int:
+        """Take a conversation up from a file; returns its number of messages."""
+        self._session.load(path)
+        return len(self._session.messages)
+
+    def switch_model(self, name: str) -> None:
+        """Go on with another model; what was said stays. If it cannot be opened, nothing changes."""
+        wanted = replace(self._request, model=name, drafter="auto")
+        pair = local_pair(wanted)
+        former, former_request = self._session, self._request
+        former_pair = former.runtime.pair
+        # One after the other: two models at once may be more than the memory holds.
+        self._stack.close()
+        try:
+            self._session = self._open(wanted, pair)
+            self._request = wanted
+        except LocalspecError:
+            self._stack.close()
+            self._session = self._open(former_request, former_pair)
+            raise
+        finally:
+            self._session.messages, self._session.system = former.messages, former.system
+
+    def stats(self) -> list[tuple[str, str]]:
+        """Figures of the last answer, as name and value."""
+        runtime, last = self._session.runtime, self._session.last
+        rows = [
+            ("model", self.model_name),
+            ("drafter", self.drafter_name),
+            ("numerics", runtime.numerics),
+            ("messages", str(len(self._session.messages))),
+        ]
+        if last is None:
+            return rows
+        speculation, timing = last.speculation, last.timing
+        rate = timing.tokens_per_s
+        plain = timing.plain_tokens_per_s
+        return [
+            *rows,
+            ("context", f"{last.live.context_used} of {last.live.context_size} tokens"),
+            ("answer", f"{len(last.token_ids)} tokens in {timing.decode_s:.1f} s"),
+            ("prompt", f"{last.prompt_tokens} tokens, {last.cached_tokens} of them still in memory"),
+            ("tokens/s", _number(rate)),
+            ("plain tokens/s", _number(plain)),
+            ("drafted", f"{speculation.drafted}, tested {speculation.tested}"),
+            ("accepted", f"{speculation.accepted} ({_percent(speculation.acceptance_rate)})"),
+            ("tokens/round", _number(speculation.tokens_per_round)),
+            ("seed", str(last.seed)),
+        ]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def _open(self, request: Request, pair: LocalPair) -> Session:
+        runtime = self._stack.enter_context(opened_runtime(request, pair))
+        # Asked for now, so that a model that cannot chat is refused before the first question.
+        runtime.chat()
+        return session_on(runtime, request)
+
+
+def _number(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:.1f}"
+
+
+def _percent(value: float | None) -> str:
+    return "none tested" if value is None else f"{100 * value:.0f} %"

@@ -1,0 +1,62 @@
+"""What `run` and `chat` share: from a request to a session that can answer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from localspec.cli.options import Request
+from localspec.defaults import sampling_params
+from localspec.pair import LocalPair, choose, located, obtain
+from localspec.params import DepthParams
+from localspec.runtime import Runtime, Wishes
+from localspec.session import AnswerLimits, Session
+from localspec.ui.loading import LoadingLine
+from localspec.ui.pulling import show_pull
+
+
+@contextmanager
+def opened_session(request: Request) -> Iterator[Session]:
+    """Bring the files here, open them, and close them at the end.
+
+    Raises:
+        LocalspecError: whatever stands in the way, see `pair`, `runtime` and `session`.
+    """
+    with opened_runtime(request, local_pair(request)) as runtime:
+        yield session_on(runtime, request)
+
+
+def local_pair(request: Request) -> LocalPair:
+    """The files of the request, fetched where they are missing, with progress on standard error."""
+    pair = choose(request.model, request.drafter, offline=request.offline)
+    show_pull(obtain(pair, offline=request.offline), quiet=request.quiet)
+    return located(pair)
+
+
+@contextmanager
+def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
+    """The models of the request, loaded, with a line on standard error while that takes."""
+    if request.verbose:
+        from localspec.llama.library import library
+
+        library().verbose = True
+    wishes = Wishes(
+        depth=DepthParams(request.depth),
+        n_ctx=request.ctx,
+        n_threads=request.threads,
+        numerics=request.numerics.value if request.numerics else None,
+        template=request.template,
+    )
+    with LoadingLine(quiet=request.quiet or request.verbose) as loading:
+        runtime = Runtime(pair, wishes, loading)
+    with runtime:
+        yield runtime
+
+
+def session_on(runtime: Runtime, request: Request) -> Session:
+    """A conversation with the request's sampling and limits."""
+    recipe = runtime.pair.recipe
+    sampling = sampling_params(
+        asdict(request), recipe.sampling if recipe else None, runtime.header.sampling
+    )
+    limits = AnswerLimits(request.max_tokens, request.stop)
+    return Session(runtime, sampling, limits, request.system)

@@ -1,0 +1,122 @@
+"""`localspec run`: one prompt, one answer."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from localspec.cli import options
+from localspec.cli.options import DEFAULT_MODEL, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from localspec.events import AnswerEvent
+    from localspec.session import Session
+
+
+def run(
+    prompt: Annotated[
+        str | None,
+        typer.Argument(help="What to ask; - reads standard input. Piped text is added to it."),
+    ] = None,
+    model: options.Model = DEFAULT_MODEL,
+    drafter: options.Drafter = "auto",
+    depth: options.Depth = None,
+    system: options.System = None,
+    template: options.Template = None,
+    max_tokens: options.MaxTokens = None,
+    temperature: options.Temperature = None,
+    top_k: options.TopK = None,
+    top_p: options.TopP = None,
+    min_p: options.MinP = None,
+    repeat_penalty: options.RepeatPenalty = None,
+    presence_penalty: options.PresencePenalty = None,
+    frequency_penalty: options.FrequencyPenalty = None,
+    seed: options.Seed = None,
+    stop: options.Stop = None,
+    ctx: options.Ctx = None,
+    threads: options.Threads = None,
+    numerics: options.Numerics = None,
+    raw: options.Raw = False,
+    show_drafts: options.ShowDrafts = False,
+    json: options.Json = False,
+    jsonl: options.JsonLines = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    offline: options.Offline = False,
+) -> None:
+    """Answer one prompt. The answer goes to standard output, everything else to standard error.
+
+    Examples:
+
+    localspec run "Write a haiku about llamas."
+
+    git diff | localspec run "Summarise this change." > summary.md
+
+    localspec run -m org/name:Q4_K_M -d none --json "Hello"
+    """
+    arguments = locals()
+    question = arguments.pop("prompt")
+    answer(Request(**{**arguments, "stop": tuple(stop or ())}), question)
+
+
+def answer(request: Request, prompt: str | None) -> None:
+    """Do what the request says.
+
+    Raises:
+        LocalspecError: anything that stands in the way.
+    """
+    from localspec.cli.opening import opened_session
+    from localspec.cli.prompt import read_prompt
+
+    request.check()
+    text = read_prompt(prompt)
+    with opened_session(request) as session:
+        events = _events(session, request, text)
+        if request.json or request.jsonl:
+            _print_records(session, events, lines=request.jsonl)
+        else:
+            _draw(events, request)
+
+
+def _events(session: "Session", request: Request, prompt: str) -> "Iterator[AnswerEvent]":
+    """The answer's events; a model without a template gets the prompt as it is, and that is said."""
+    from localspec.events import Notice
+    from localspec.ui.output import show_notice
+
+    runtime = session.runtime
+    if request.raw:
+        return session.complete(prompt)
+    if runtime.has_template:
+        return session.send(prompt)
+    show_notice(
+        Notice(
+            f"{runtime.header.name} has no chat template; the prompt is sent as it is.",
+            "Say --raw to mean that, or name a template: --template chatml",
+        )
+    )
+    return session.complete(prompt)
+
+
+def _print_records(session: "Session", events: "Iterator[AnswerEvent]", *, lines: bool) -> None:
+    from localspec.cli.records import answer_record, event_record
+    from localspec.ui.output import print_json
+
+    for event in events:
+        if lines:
+            print_json(event_record(event))
+    if not lines and session.last is not None:
+        print_json(answer_record(session.last, session.runtime))
+
+
+def _draw(events: "Iterator[AnswerEvent]", request: Request) -> None:
+    from localspec.ui.answer import AnswerView
+    from localspec.ui.interrupt import Interrupt
+
+    with AnswerView(show_drafts=request.show_drafts, quiet=request.quiet) as view, Interrupt() as key:
+        for event in events:
+            view.show(event)
+            if key.requested:
+                events.close()  # type: ignore[attr-defined]
+                view.stopped()
+                raise KeyboardInterrupt

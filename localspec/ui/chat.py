@@ -1,0 +1,111 @@
+"""The chat in the terminal: reads what is said, draws the answers, survives what goes wrong.
+
+Words come from `prompt.py`, commands go to `commands.py`, events are drawn by `answer.py`. It knows
+the model only as a `Conversation`.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from localspec.errors import LocalspecError
+from localspec.events import Notice
+from localspec.ui.answer import AnswerView
+from localspec.ui.commands import COMMANDS, Answer, Leave, SlashCommands, who_answers
+from localspec.ui.conversation import Conversation
+from localspec.ui.interrupt import Interrupt
+from localspec.ui.keyboard import keys_unseen
+from localspec.ui.output import say, show_error, show_notice
+from localspec.ui.prompt import Prompt, open_prompt
+from localspec.ui.sanitize import safe_for_terminal
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """How a chat looks.
+
+    Attributes:
+        history_file: where what was typed is kept; None for nowhere.
+        show_drafts: colour the text of accepted draft tokens.
+        quiet: the answers and nothing else.
+    """
+
+    history_file: Path | None = None
+    show_drafts: bool = False
+    quiet: bool = False
+
+
+def run_chat(conversation: Conversation, options: ChatOptions) -> None:
+    """Chat until the user leaves.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed twice during one answer, or once without a person at
+            the prompt.
+        BrokenPipeError: whoever read the answers has gone.
+    """
+    prompt = open_prompt(options.history_file, COMMANDS)
+    if prompt.interactive and not options.quiet:
+        line = f"{who_answers(conversation)}. /help lists the commands, Ctrl-D leaves."
+        say(Text(safe_for_terminal(line), "dim"))
+    commands = SlashCommands(conversation)
+    while (said := _next(prompt)) is not None:
+        try:
+            answer = _answer_to(said, conversation, commands)
+            if answer is not None and _draw(answer, options) and not prompt.interactive:
+                raise KeyboardInterrupt
+        except Leave:
+            return
+        except LocalspecError as error:
+            show_error(error)
+
+
+def _next(prompt: Prompt) -> str | None:
+    """What is said next; None if the user leaves."""
+    warned = False
+    while True:
+        try:
+            return prompt.read()
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            if not prompt.interactive:
+                raise
+            if warned:
+                return None
+        warned = True
+        show_notice(Notice("Press Ctrl-C again to leave, or Ctrl-D."))
+
+
+def _answer_to(said: str, conversation: Conversation, commands: SlashCommands) -> Answer | None:
+    """Do what is said; returns the answer to draw, None if there is nothing to answer."""
+    if not said.strip():
+        return None
+    line = said.lstrip()
+    if line.startswith("//"):
+        return conversation.send(line[1:])
+    if line.startswith("/"):
+        return commands.run(line)
+    return conversation.send(said)
+
+
+def _draw(events: Answer, options: ChatOptions) -> bool:
+    """Draw an answer; True if Ctrl-C stopped it."""
+    view = AnswerView(show_drafts=options.show_drafts, quiet=options.quiet)
+    try:
+        with Interrupt() as key, keys_unseen(), view:
+            for event in events:
+                view.show(event)
+                if key.requested:
+                    _close(events)
+                    view.stopped()
+                    return True
+        return False
+    finally:
+        _close(events)
+
+
+def _close(events: Answer) -> None:
+    if isinstance(events, Generator):
+        events.close()

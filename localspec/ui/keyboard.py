@@ -1,0 +1,35 @@
+"""The keyboard while an answer runs: keys are kept for the next prompt, and not echoed.
+
+An echoed key would land in the middle of the answer, and an Enter would scroll its status line
+away. Ctrl-C still sends its signal. Only POSIX terminals echo what nobody reads; a Windows console
+echoes while it is read from.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+if sys.platform != "win32":
+    import termios
+
+
+@contextmanager
+def keys_unseen() -> Iterator[None]:
+    """Turn echo off while it is open; without a terminal on standard input it does nothing."""
+    if sys.platform == "win32":
+        yield
+        return
+    try:
+        terminal = sys.stdin.fileno()
+        former = termios.tcgetattr(terminal)
+    except (AttributeError, OSError, ValueError, termios.error):
+        yield
+        return
+    modes = list(former)
+    modes[0] &= ~termios.ICRNL  # so that Enter is still Enter for the prompt that reads it later
+    modes[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(terminal, termios.TCSANOW, modes)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSANOW, former)

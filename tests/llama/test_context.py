@@ -1,0 +1,138 @@
+"""The llama layer against the real library: rows, memory kinds, refusals with llama.cpp's reason."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from localspec.batch import Batch
+from localspec.errors import LocalspecError, UnsupportedFileError
+from localspec.llama.context import ContextSettings, LlamaContext
+from localspec.llama.memory import WindowMemory
+from localspec.llama.model import LlamaModel
+from localspec.llama.numerics import plan_numerics
+from tests.engine.running import opened
+from tests.tiny import TinyModels
+
+TOKENS = list(b"The quick brown fox jumps over the lazy dog, again and again and again.")
+F32 = frozenset({"F32"})
+
+
+def rows_of(context: LlamaContext, tokens: list[int], step: int, start: int = 0) -> np.ndarray:
+    """Logits after each token, decoded `step` at a time."""
+    rows = []
+    for i in range(0, len(tokens), step):
+        batch = Batch()
+        part = tokens[i : i + step]
+        batch.add(part, start + i, 0, len(part))
+        rows.append(context.decode(batch).copy())
+    return np.concatenate(rows)
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "gemma3", "gemma4"])
+def test_exact_rows_do_not_depend_on_their_neighbours(tiny: TinyModels, name: str) -> None:
+    """To the last bit: a row alone, in twos, in fives and in tens; also past the window of 32."""
+    with opened(tiny(name)) as context:
+        alone = rows_of(context, TOKENS, 1)
+        for step in (2, 3, 5, 10):
+            context.memory.drop(0)
+            assert np.array_equal(rows_of(context, TOKENS, step), alone)
+
+
+def test_fast_float_rows_do_depend_on_them(tiny: TinyModels) -> None:
+    """Guards the test above: without filling up, the difference is there to be seen."""
+    numerics = replace(plan_numerics("exact", F32), min_rows=1)
+    with (
+        LlamaModel(tiny("gemma4"), use_extra_bufts=False) as model,
+        LlamaContext(model, ContextSettings(256, 1, 64, 8, 1, numerics)) as context,
+    ):
+        alone = rows_of(context, TOKENS, 1)
+        context.memory.drop(0)
+        assert not np.array_equal(rows_of(context, TOKENS, 4), alone)
+
+
+def test_rollback_leaves_no_trace(tiny: TinyModels) -> None:
+    for name in ("llama", "gemma3", "gemma4"):
+        with opened(tiny(name)) as context:
+            expected = rows_of(context, TOKENS, 5)
+            context.memory.drop(0)
+            rows_of(context, TOKENS[:40], 5)
+            rows_of(context, [1, 2, 3, 4], 4, start=40)
+            assert context.memory.keep(0, 40) == 0
+            found = rows_of(context, TOKENS[40:], 5, start=40)
+            assert np.array_equal(found, expected[40:])
+
+
+def test_window_that_has_moved_on_is_read_again(tiny: TinyModels) -> None:
+    """llama_memory_seq_rm says True here and the logits would silently be wrong."""
+    text = TOKENS * 8
+    with opened(tiny("gemma3")) as context:
+        assert isinstance(context.memory, WindowMemory)
+        rows_of(context, text, 8)
+        again = context.memory.keep(0, 60)
+        assert again == 60
+        found = rows_of(context, text[:80], 8)
+    with opened(tiny("gemma3")) as fresh:
+        assert np.array_equal(found, rows_of(fresh, text[:80], 8))
+
+
+def test_recurrent_memory_never_pretends(tiny: TinyModels) -> None:
+    """What has no tail to cut is forgotten whole, and the engine is told how much to read again."""
+    with opened(tiny("mamba")) as context:
+        rows_of(context, TOKENS, 8)
+        assert context.memory.keep(0, 20) == 20
+
+
+def test_fork_and_drop(tiny: TinyModels) -> None:
+    with opened(tiny("llama"), n_seq_max=2) as context:
+        expected = rows_of(context, TOKENS, 8)[-1]
+        context.memory.keep(0, 40)
+        context.memory.fork(0, 1)
+        batch = Batch()
+        batch.add(TOKENS[40:], 40, 1, 1)
+        assert np.allclose(context.decode(batch)[0], expected, atol=1e-3)
+        context.memory.drop(1)
+        batch = Batch()
+        batch.add(TOKENS[:3], 0, 1, 1)
+        context.decode(batch)
+
+
+def test_too_many_tokens_or_rows_are_refused_before_llama_cpp_aborts(tiny: TinyModels) -> None:
+    with opened(tiny("llama"), n_batch=16) as context:
+        batch = Batch()
+        batch.add(TOKENS[:17], 0, 0, 1)
+        with pytest.raises(ValueError, match="pass of at most 16"):
+            context.decode(batch)
+        batch = Batch()
+        batch.add(TOKENS[:12], 0, 0, 12)
+        with pytest.raises(ValueError, match="output rows"):
+            context.decode(batch)
+        batch = Batch()
+        rows_of(context, TOKENS[:3], 3)
+        batch.add(TOKENS[:3], 7, 0, 1)
+        with pytest.raises(LocalspecError, match="could not run a pass"):
+            context.decode(batch)
+        context.memory.drop(0)
+        rows_of(context, TOKENS[:8], 8)
+
+
+def test_a_refused_file_carries_llama_cpps_reason(tiny: TinyModels, tmp_path: Path) -> None:
+    data = tiny("llama").read_bytes().replace(b"llama.block_count", b"llama.blork_count")
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(data)
+    with pytest.raises(UnsupportedFileError, match="block_count"):
+        LlamaModel(broken, use_extra_bufts=False)
+
+
+def test_closing_twice_is_harmless(tiny: TinyModels) -> None:
+    with opened(tiny("llama")) as context:
+        context.close()
+
+
+def test_loading_reports_progress(tiny: TinyModels) -> None:
+    seen: list[float] = []
+    with LlamaModel(tiny("llama"), use_extra_bufts=False, on_progress=seen.append) as model:
+        assert seen[-1] == pytest.approx(1.0)
+        assert model.n_ctx_train == 2048
+        assert model.vocab.n_tokens == 288
