@@ -132,5 +132,3 @@ def _path(place: Place, name: str) -> Path:
     if path is None:
         raise NotFoundError(f"A file of {name} is not on this machine.", f"localspec pull {name}")
     return path
-
-

@@ -175,7 +175,9 @@ def load_recipe(name: str) -> Recipe:
 
 def recipe_names() -> list[str]:
     """Names of all recipes, sorted; reads file names only."""
-    found = {p.stem for folder in recipe_folders() if folder.is_dir() for p in folder.glob("*.toml")}
+    found = {
+        p.stem for folder in recipe_folders() if folder.is_dir() for p in folder.glob("*.toml")
+    }
     return sorted(found)
 
 

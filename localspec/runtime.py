@@ -6,11 +6,11 @@ aborts the process on some bad ones; what was opened is closed in the right orde
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import psutil
 
@@ -54,7 +54,7 @@ class Wishes:
         n_seq_max: sequences at once.
     """
 
-    depth: DepthParams = DepthParams()
+    depth: DepthParams = field(default_factory=DepthParams)
     n_ctx: int | None = None
     n_threads: int | None = None
     numerics: Numerics | None = None
@@ -84,6 +84,7 @@ class Runtime:
     ) -> None:
         started = perf_counter()
         self.pair = pair
+        self._chat: tuple[ChatTemplate, ChatFormat] | None = None
         self._wishes = wishes or Wishes()
         self._on_loading = on_loading or (lambda event: None)
         self.header = _checked_header(pair.target)
@@ -155,18 +156,16 @@ class Runtime:
         policy = make_policy(
             DepthParams(None if depth is None else min(depth, self.max_depth), self.max_depth)
         )
-        self._chat: tuple[ChatTemplate, ChatFormat] | None = None
         self.engine = Engine(
             context, self._drafter(draft_context, target.can_roll_back), policy, target.vocab.ends
         )
 
-    def _load(self, role: str, path: Path, numerics: NumericsPlan) -> LlamaModel:
-        what = "target" if role == "target" else "drafter"
+    def _load(self, role: Literal["target", "drafter"], path: Path, numerics: NumericsPlan) -> LlamaModel:
         report = self._on_loading
         return LlamaModel(
             path,
             use_extra_bufts=numerics.use_extra_bufts,
-            on_progress=lambda fraction: report(Loading(what, path.name, fraction)),
+            on_progress=lambda fraction: report(Loading(role, path.name, fraction)),
         )
 
     def _max_depth(self, numerics: NumericsPlan) -> int:

@@ -109,7 +109,7 @@ class _Server(ThreadingHTTPServer):
         self.hub = hub
         self.origin = origin
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that was killed is what the tests want, no error to print."""
 
 

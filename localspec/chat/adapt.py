@@ -160,7 +160,7 @@ def _merge_repeats(turns: Sequence[Turn], able: Abilities) -> list[Turn]:
 
 
 def _joined(first: Turn, second: Turn) -> Turn:
-    texts = {
+    texts: Turn = {
         key: "\n\n".join(str(turn[key]) for turn in (first, second) if turn.get(key))
         for key in ("content", "reasoning_content", "thinking")
         if key in first or key in second

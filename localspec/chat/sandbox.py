@@ -125,7 +125,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             "raise_exception": _raise_exception,
             "strftime_now": self._strftime_now,
         }
-        self.tests = {name: self._ticking(test) for name, test in self.tests.items()}
+        tests: dict[str, Callable[..., bool]] = dict(self.tests)  # type: ignore[arg-type]
+        self.tests = {name: self._ticking(test) for name, test in tests.items()}
         self._install_filters()
 
     def load(self, source: str) -> Template:
@@ -150,9 +151,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
                 self.budget.formatted(left, right)
         return self._weighed(super().call_binop(context, operator, left, right))
 
-    def call(  # type: ignore[override]
-        self, context: Context, called: object, /, *args: object, **kwargs: object
-    ) -> object:
+    def call(self, context: Context, called: object, /, *args: object, **kwargs: object) -> object:
         """A call in a template, refused before it is made if its result would be too large."""
         self.budget.tick()
         owner = getattr(called, "__self__", None)
@@ -241,8 +240,11 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         self.filters |= {
             _WEIGH: self._weighed,
             _TICK: self._ticked,
-            _JOIN: lambda parts: self.budget.join(map(str, parts)),
+            _JOIN: self._join_all,
         }
+
+    def _join_all(self, parts: Iterable[object]) -> str:
+        return self.budget.join(map(str, parts))
 
     def _tojson(
         self,

@@ -32,7 +32,9 @@ class StopStrings:
         if self._stopped:
             return "", True
         text, self._held = self._held + text, ""
-        found = [(start + len(stop), start) for stop in self._stops if (start := text.find(stop)) >= 0]
+        found = [
+            (start + len(stop), start) for stop in self._stops if (start := text.find(stop)) >= 0
+        ]
         if found:
             self._stopped = True
             return text[: min(found)[1]], True

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import NoReturn, cast, get_args
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.messages import Message, Role
@@ -108,7 +108,7 @@ def _message(path: Path, where: str, turn: object) -> Message:
     reasoning = next((turn[key] for key in _REASONING_KEYS if turn.get(key)), None)
     if reasoning is not None and not isinstance(reasoning, str):
         _refuse(path, f"the reasoning of {where} is not text")
-    return Message(role, _content(path, where, turn.get("content")), reasoning)
+    return Message(cast("Role", role), _content(path, where, turn.get("content")), reasoning)
 
 
 def _content(path: Path, where: str, content: object) -> str:

@@ -5,7 +5,9 @@ Nothing heavy is imported here: `--help` and `--version` need none of it.
 
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -17,7 +19,7 @@ from localspec.cli.models import models
 from localspec.cli.pull import pull
 from localspec.cli.recipes import recipes
 from localspec.cli.run import run
-from localspec.errors import LocalspecError
+from localspec.errors import LocalspecError, OutOfResourcesError
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT)."""
@@ -30,8 +32,50 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with every failure turned into a sentence and an exit code.
+
+    Around each command and not around the app, which has its own idea of a closed pipe.
+    """
+
+    @wraps(command)
+    def guarded(*args: object, **kwargs: object) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except LocalspecError as error:
+            _fail(error)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+        except BrokenPipeError:
+            _leave_quietly()
+        except MemoryError:
+            _fail(OutOfResourcesError("There is not enough memory.", "Try a smaller --ctx."))
+        except OSError as error:
+            _fail(LocalspecError(f"The system refused: {error}."))
+
+    return guarded
+
+
+def _fail(error: LocalspecError) -> NoReturn:
+    if os.environ.get("LOCALSPEC_DEBUG"):
+        raise error
+    from localspec.ui.output import show_error
+
+    show_error(error)
+    sys.exit(error.exit_code)
+
+
+def _leave_quietly() -> NoReturn:
+    """Whoever read our output has closed it (| head): that is no failure of ours."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
+
+
 for command in (run, chat, pull, models, recipes, inspect, doctor):
-    app.command()(command)
+    app.command()(_guarded(command))
 
 
 def _version(asked: bool) -> None:
@@ -51,32 +95,4 @@ def options(
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
-    try:
-        app()
-    except LocalspecError as error:
-        _report(error)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        _leave_quietly()
-    except MemoryError:
-        _report(LocalspecError("There is not enough memory.", "Try a smaller model or --ctx."))
-        sys.exit(5)
-    except OSError as error:
-        _report(LocalspecError(f"The system refused: {error}."))
-        sys.exit(1)
-
-
-def _report(error: LocalspecError) -> None:
-    if os.environ.get("LOCALSPEC_DEBUG"):
-        raise error
-    from localspec.ui.output import show_error
-
-    show_error(error)
-
-
-def _leave_quietly() -> None:
-    """The reader has closed our output (| head): that is no failure of ours."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
+    app()

@@ -125,7 +125,10 @@ class SwitchableConversation:
             *rows,
             ("context", f"{last.live.context_used} of {last.live.context_size} tokens"),
             ("answer", f"{len(last.token_ids)} tokens in {timing.decode_s:.1f} s"),
-            ("prompt", f"{last.prompt_tokens} tokens, {last.cached_tokens} of them still in memory"),
+            (
+                "prompt",
+                f"{last.prompt_tokens} tokens, {last.cached_tokens} of them still in memory",
+            ),
             ("tokens/s", _number(rate)),
             ("plain tokens/s", _number(plain)),
             ("drafted", f"{speculation.drafted}, tested {speculation.tested}"),

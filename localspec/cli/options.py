@@ -140,9 +140,7 @@ FrequencyPenalty = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed", metavar="S", help="Repeats an answer.", rich_help_panel=_SAMPLING
-    ),
+    typer.Option("--seed", metavar="S", help="Repeats an answer.", rich_help_panel=_SAMPLING),
 ]
 Stop = Annotated[
     list[str] | None,
@@ -155,9 +153,7 @@ Stop = Annotated[
 ]
 Ctx = Annotated[
     int | None,
-    typer.Option(
-        "--ctx", min=16, metavar="N", help="Context, in tokens.", rich_help_panel=_MODEL
-    ),
+    typer.Option("--ctx", min=16, metavar="N", help="Context, in tokens.", rich_help_panel=_MODEL),
 ]
 Threads = Annotated[
     int | None,
@@ -184,9 +180,7 @@ Raw = Annotated[
 ]
 ShowDrafts = Annotated[
     bool,
-    typer.Option(
-        "--show-drafts", help="Colour accepted draft tokens.", rich_help_panel=_OUTPUT
-    ),
+    typer.Option("--show-drafts", help="Colour accepted draft tokens.", rich_help_panel=_OUTPUT),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.", rich_help_panel=_OUTPUT)]
 JsonLines = Annotated[

@@ -113,7 +113,10 @@ def _draw(events: "Iterator[AnswerEvent]", request: Request) -> None:
     from localspec.ui.answer import AnswerView
     from localspec.ui.interrupt import Interrupt
 
-    with AnswerView(show_drafts=request.show_drafts, quiet=request.quiet) as view, Interrupt() as key:
+    with (
+        AnswerView(show_drafts=request.show_drafts, quiet=request.quiet) as view,
+        Interrupt() as key,
+    ):
         for event in events:
             view.show(event)
             if key.requested:

@@ -101,9 +101,7 @@ class Engine:
         # The last token is always decoded again: its row of logits is gone.
         shared = min(common_prefix(slot.held, prompt), len(prompt) - 1)
         n_past = shared - self.target.memory.keep(seq_id, shared)
-        sequence = Sequence(
-            seq_id, list(prompt), sampler, max_tokens, len(prompt), n_past, n_past
-        )
+        sequence = Sequence(seq_id, list(prompt), sampler, max_tokens, len(prompt), n_past, n_past)
         slot.sequence, slot.held = sequence, prompt[:n_past]
         if max_tokens is not None and max_tokens <= 0:
             sequence.finish = "length"
@@ -160,9 +158,7 @@ class Engine:
             growing = [
                 d
                 for d in self.drafter.draft(growing)
-                if len(d.tokens) < d.limit
-                and d.tokens[-1] not in self.ends
-                and self.depth.more(d)
+                if len(d.tokens) < d.limit and d.tokens[-1] not in self.ends and self.depth.more(d)
             ]
         return drafts
 

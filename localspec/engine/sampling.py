@@ -172,7 +172,7 @@ class Sampler:
         logits = row[ids]
         repeat = np.float32(params.repeat_penalty)
         logits = np.where(logits <= 0, logits * repeat, logits / repeat)
-        row[ids] = logits - n * np.float32(params.frequency_penalty) - np.float32(
-            params.presence_penalty
+        row[ids] = (
+            logits - n * np.float32(params.frequency_penalty) - np.float32(params.presence_penalty)
         )
         return row

@@ -1,6 +1,5 @@
 """A llama_batch that is filled from plain lists."""
 
-import ctypes
 
 import llama_cpp
 import numpy as np
@@ -47,5 +46,3 @@ class LlamaBatch:
         if self._batch is not None:
             llama_cpp.llama_batch_free(self._batch)
             self._batch = None
-
-

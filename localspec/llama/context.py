@@ -90,7 +90,7 @@ class LlamaContext:
         address = ctypes.addressof(llama_cpp.llama_get_logits(self.handle).contents)
         n_floats = n_outputs * self.n_vocab
         buffer = (ctypes.c_float * n_floats).from_address(address)
-        return np.frombuffer(buffer, np.float32).reshape(n_outputs, self.n_vocab)
+        return np.ctypeslib.as_array(buffer).reshape(n_outputs, self.n_vocab)
 
     def _decode_filled(self, batch: Batch) -> NDArray[np.float32]:
         """Run a pass of one row together with a token that is forgotten again.

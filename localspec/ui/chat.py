@@ -11,12 +11,11 @@ from pathlib import Path
 from rich.text import Text
 
 from localspec.errors import LocalspecError
-from localspec.events import Notice
+from localspec.events import Finished, Notice
 from localspec.ui.answer import AnswerView
 from localspec.ui.commands import COMMANDS, Answer, Leave, SlashCommands, who_answers
 from localspec.ui.conversation import Conversation
 from localspec.ui.interrupt import Interrupt
-from localspec.ui.keyboard import keys_unseen
 from localspec.ui.output import say, show_error, show_notice
 from localspec.ui.prompt import Prompt, open_prompt
 from localspec.ui.sanitize import safe_for_terminal
@@ -53,7 +52,8 @@ def run_chat(conversation: Conversation, options: ChatOptions) -> None:
     while (said := _next(prompt)) is not None:
         try:
             answer = _answer_to(said, conversation, commands)
-            if answer is not None and _draw(answer, options) and not prompt.interactive:
+            stopped = answer is not None and _draw(answer, prompt, options)
+            if stopped and not prompt.interactive:
                 raise KeyboardInterrupt
         except Leave:
             return
@@ -72,7 +72,7 @@ def _next(prompt: Prompt) -> str | None:
         except KeyboardInterrupt:
             if not prompt.interactive:
                 raise
-            if warned:
+            if warned and not prompt.cleared:
                 return None
         warned = True
         show_notice(Notice("Press Ctrl-C again to leave, or Ctrl-D."))
@@ -90,22 +90,20 @@ def _answer_to(said: str, conversation: Conversation, commands: SlashCommands) -
     return conversation.send(said)
 
 
-def _draw(events: Answer, options: ChatOptions) -> bool:
-    """Draw an answer; True if Ctrl-C stopped it."""
+def _draw(events: Answer, prompt: Prompt, options: ChatOptions) -> bool:
+    """Draw an answer; True if Ctrl-C was pressed meanwhile."""
     view = AnswerView(show_drafts=options.show_drafts, quiet=options.quiet)
-    try:
-        with Interrupt() as key, keys_unseen(), view:
+    with Interrupt() as key, prompt.answering(), view:
+        complete = False
+        try:
             for event in events:
                 view.show(event)
+                complete = isinstance(event, Finished)
                 if key.requested:
-                    _close(events)
-                    view.stopped()
-                    return True
-        return False
-    finally:
-        _close(events)
-
-
-def _close(events: Answer) -> None:
-    if isinstance(events, Generator):
-        events.close()
+                    break
+        finally:
+            if isinstance(events, Generator):
+                events.close()
+        if key.requested and not complete:
+            view.stopped()
+        return key.requested

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from localspec.errors import LocalspecError, UsageError
+from localspec.errors import UsageError
 from localspec.events import AnswerEvent
 from localspec.ui.conversation import Conversation
 from localspec.ui.output import say
@@ -20,7 +20,7 @@ from localspec.ui.sanitize import safe_for_terminal
 Answer = Iterator[AnswerEvent]
 
 
-class Leave(Exception):  # noqa: N818 - it is a wish, no error
+class Leave(Exception):
     """The user wants to leave the chat."""
 
 
@@ -45,6 +45,11 @@ class Command:
         """How it is typed."""
         return f"/{self.name} {self.argument}".rstrip()
 
+    @property
+    def needs_argument(self) -> bool:
+        """True if it makes no sense alone."""
+        return bool(self.argument) and not self.argument.startswith("[")
+
 
 class SlashCommands:
     """Carries out slash commands on `conversation`."""
@@ -54,30 +59,27 @@ class SlashCommands:
         self.replaceable: set[Path] = set()
 
     def run(self, line: str) -> Answer | None:
-        """Carry out `line`, which begins with a slash; returns an answer to draw, if it asks for one.
+        """Carry out a line that begins with a slash; returns an answer to draw, if it asks for one.
 
         Raises:
             Leave: the user wants to leave.
             UsageError: no such command, or not with these words.
             LocalspecError: the command failed; the conversation is as it was.
         """
-        word, _, argument = line[1:].replace("\n", " \n", 1).partition(" ")
-        command = _find(word.strip(), line)
-        argument = argument.strip()
+        word, argument = [*line[1:].split(maxsplit=1), "", ""][:2]
+        command, argument = _find(word, line), argument.strip()
         if argument and not command.argument:
             raise UsageError(f"/{command.name} takes nothing after it.", f"Type {command.usage}")
-        if not argument and command.argument.isalpha():
-            raise UsageError(
-                f"/{command.name} needs a {command.argument}.", f"Type {command.usage}"
-            )
+        if command.needs_argument and not argument:
+            raise UsageError(f"/{command.name} needs a file name.", f"Type {command.usage}")
         return command.run(self, argument)
 
 
 def _find(word: str, line: str) -> Command:
     for command in COMMANDS:
-        if word.lower() in (command.name, "exit" if command.name == "quit" else None):
+        if command.name == word.lower():
             return command
-    names = [command.name for command in COMMANDS] + ["exit"]
+    names = [command.name for command in COMMANDS]
     begun = [name for name in names if word and name.startswith(word.lower())]
     close = begun or difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
     first_line = line.split("\n", 1)[0]
@@ -90,12 +92,9 @@ def _find(word: str, line: str) -> Command:
 def _help(_: SlashCommands, __: str) -> None:
     rows = [(command.usage, command.help) for command in COMMANDS]
     _table([*rows, ("//TEXT", "send a text that begins with a slash")])
-    say(
-        Text(
-            "Enter sends. Alt-Enter, Ctrl-J, or a backslash at the end of a line: a new line.\n"
-            "Ctrl-C stops an answer and clears what is typed; Ctrl-D leaves.",
-            "dim",
-        )
+    _done(
+        "Enter sends. Alt-Enter, Ctrl-J, or a backslash at the end of a line: a new line.\n"
+        "Ctrl-C stops an answer and clears what is typed; Ctrl-D leaves."
     )
 
 
@@ -155,7 +154,8 @@ COMMANDS = (
     Command("save", "FILE", "write the conversation to a file", _save),
     Command("load", "FILE", "take a conversation up from a file", _load),
     Command("regen", "", "answer the last question again", _regen),
-    Command("quit", "", "leave (/exit too)", _quit),
+    Command("quit", "", "leave", _quit),
+    Command("exit", "", "leave, too", _quit),
 )
 
 
@@ -169,22 +169,21 @@ def who_answers(conversation: Conversation) -> str:
 def _path(argument: str) -> Path:
     if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
         argument = argument[1:-1]
-    try:
-        path = Path(argument).expanduser()
-        path.exists()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise LocalspecError(f"That is no path: {argument}", "Give another path.") from error
     if "\0" in argument:
-        raise LocalspecError(f"That is no path: {argument}", "Give another path.")
-    return path
+        raise UsageError("A file name cannot hold a NUL character.", "Give another name.")
+    try:
+        return Path(argument).expanduser()
+    except RuntimeError as error:
+        raise UsageError(
+            f"There is no home folder for {argument}.", "Give a whole path."
+        ) from error
 
 
 def _table(rows: list[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in rows) + 2
     for name, value in rows:
-        say(
-            Text.assemble((f"{safe_for_terminal(name):<{width}}", "bold"), safe_for_terminal(value))
-        )
+        label = f"{safe_for_terminal(name):<{width}}"
+        say(Text.assemble((label, "bold"), safe_for_terminal(value)))
 
 
 def _done(sentence: str) -> None:

@@ -14,8 +14,12 @@ if sys.platform != "win32":
 
 
 @contextmanager
-def keys_unseen() -> Iterator[None]:
-    """Turn echo off while it is open; without a terminal on standard input it does nothing."""
+def keys_unseen(*, raw: bool) -> Iterator[None]:
+    """Turn echo off while it is open; without a terminal on standard input it does nothing.
+
+    Args:
+        raw: keep the keys as they are, for a prompt that reads keys; else as lines.
+    """
     if sys.platform == "win32":
         yield
         return
@@ -26,8 +30,11 @@ def keys_unseen() -> Iterator[None]:
         yield
         return
     modes = list(former)
-    modes[0] &= ~termios.ICRNL  # so that Enter is still Enter for the prompt that reads it later
-    modes[3] &= ~(termios.ECHO | termios.ICANON)
+    modes[3] &= ~termios.ECHO
+    if raw:
+        # Else an Enter would turn into Ctrl-J on the way to the prompt.
+        modes[0] &= ~termios.ICRNL
+        modes[3] &= ~termios.ICANON
     termios.tcsetattr(terminal, termios.TCSANOW, modes)
     try:
         yield

@@ -174,7 +174,10 @@ def test_speculative_sampling_follows_the_targets_distribution(tiny: TinyModels,
     """
     params = SamplingParams(temperature=1.5, top_k=6, top_p=1.0, min_p=0.0)
     prompt = PROMPT[:8]
-    with opened(tiny("llama"), n_ctx=256) as target, opened(tiny("llama", Variant(eps=0.1))) as near:
+    with (
+        opened(tiny("llama"), n_ctx=256) as target,
+        opened(tiny("llama", Variant(eps=0.1))) as near,
+    ):
         drafter: Drafter = DraftModel(near, near.n_vocab)
         if kind == "scripted":
             # Always the same proposals, whatever the noise says.
@@ -214,6 +217,7 @@ def exact_probabilities(
     target: LlamaContext, prompt: list[int], sampler: Sampler
 ) -> dict[int, tuple[float, dict[int, float]]]:
     """First token -> (its probability, second token -> probability), from the target's rows."""
+
     def row(tokens: list[int]) -> dict[int, float]:
         target.memory.drop(0)
         batch = Batch()

@@ -12,7 +12,7 @@ import pytest
 
 from localspec.engine.drafters.base import Drafter
 from localspec.engine.drafters.draft_model import DraftModel
-# from localspec.engine.drafters.lookup import LookupDrafter
+from localspec.engine.drafters.lookup import LookupDrafter
 from localspec.params import SamplingParams
 from tests.engine.running import generate, opened, prompts
 from tests.engine.scripted import ScriptedDrafter
@@ -31,7 +31,12 @@ NEAR = {"llama": 0.05, "qwen2": 0.05, "qwen3": 0.05, "gemma3": 0.15, "gemma4": 0
 GREEDY = SamplingParams(temperature=0.0)
 SAMPLED = SamplingParams(temperature=1.0, top_k=40, top_p=0.95, min_p=0.0, seed=11)
 PENALISED = SamplingParams(
-    temperature=0.7, top_k=0, repeat_penalty=1.1, presence_penalty=0.3, frequency_penalty=0.1, seed=3
+    temperature=0.7,
+    top_k=0,
+    repeat_penalty=1.1,
+    presence_penalty=0.3,
+    frequency_penalty=0.1,
+    seed=3,
 )
 PARAMS = {"greedy": GREEDY, "sampled": SAMPLED, "penalised": PENALISED}
 
@@ -63,9 +68,7 @@ def rate(sequences: list) -> float:
     return sum(s.stats.accepted for s in sequences) / max(tested, 1)
 
 
-def check(
-    path: Path, drafter: Drafter, name: str, depth: int, n_sequences: int
-) -> float:
+def check(path: Path, drafter: Drafter, name: str, depth: int, n_sequences: int) -> float:
     """Compare with plain decoding; returns the acceptance rate that was reached."""
     expected = plain_texts(path, name, n_sequences)
     with opened(path, n_seq_max=n_sequences) as target:
@@ -114,9 +117,7 @@ def test_draft_model_that_always_agrees(
 @pytest.mark.parametrize("name", PARAMS)
 @pytest.mark.parametrize("depth", [1, 4, 8])
 @pytest.mark.parametrize("target", TARGETS)
-def test_lookup(
-    tiny: TinyModels, target: str, depth: int, name: str, n_sequences: int
-) -> None:
+def test_lookup(tiny: TinyModels, target: str, depth: int, name: str, n_sequences: int) -> None:
     """Drafts from the sequence's own text, of whatever quality."""
     check(tiny(target, variant(target, n_sequences)), LookupDrafter(), name, depth, n_sequences)
 
@@ -133,8 +134,7 @@ def test_scripted(
     path = tiny(target, variant(target, n_sequences))
     expected = plain_texts(path, name, n_sequences)
     texts = {
-        tuple(prompt): text
-        for prompt, text in zip(prompts(n_sequences), expected, strict=True)
+        tuple(prompt): text for prompt, text in zip(prompts(n_sequences), expected, strict=True)
     }
     reached = check(path, ScriptedDrafter(texts, hit_rate, burst=3), name, depth, n_sequences)
     assert reached == pytest.approx(hit_rate, abs=0.15 if 0 < hit_rate < 1 else 0)

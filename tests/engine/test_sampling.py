@@ -96,5 +96,3 @@ def test_extreme_rows_do_not_break_the_pick() -> None:
         assert Sampler(params).token(row, 3, []) == 17
     flat = np.zeros(1000, np.float32)
     assert 0 <= Sampler(SamplingParams(top_k=0, top_p=1.0, min_p=0.0)).token(flat, 3, []) < 1000
-
-

@@ -37,7 +37,13 @@ def test_threads_stay_within_what_is_allowed(tmp_path: pytest.TempPathFactory) -
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [("max 100000", None), ("150000 100000", 1), ("400000 100000", 4), ("5000 100000", 1), ("x", None)],
+    [
+        ("max 100000", None),
+        ("150000 100000", 1),
+        ("400000 100000", 4),
+        ("5000 100000", 1),
+        ("x", None),
+    ],
 )
 def test_a_containers_quota_counts(tmp_path, content: str, expected: int | None) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "cpu.max").write_text(content)

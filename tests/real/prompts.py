@@ -4,7 +4,8 @@ PROMPTS = (
     "Write a Python function that merges two sorted lists.",
     "Write a Python class implementing an LRU cache with get and put, with docstrings.",
     "Rename the variable `x` to `total` in this code and change nothing else:\n\n"
-    "def add(values):\n    x = 0\n    for value in values:\n        x = x + value\n    print(x)\n    return x\n",
+    "def add(values):\n    x = 0\n    for value in values:\n        x = x + value\n    print(x)\n"
+    "    return x\n",
     "Give me a JSON list of five European countries with name, capital and population.",
     "Explain in three sentences what a hash table is.",
     "Write a short story about a lighthouse keeper who finds a message in a bottle.",
