@@ -24,7 +24,7 @@ from localspec.engine.drafters.lookup import LookupDrafter
 from localspec.engine.drafters.none import NoDrafter
 from localspec.engine.loop import Engine
 from localspec.errors import OutOfResourcesError, UnsupportedFileError
-from localspec.events import Loading
+from localspec.events import Loading, Notice
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan, plan_numerics
@@ -87,6 +87,7 @@ class Runtime:
         self._chat: tuple[ChatTemplate, ChatFormat] | None = None
         self._wishes = wishes or Wishes()
         self._on_loading = on_loading or (lambda event: None)
+        self.notices: list[Notice] = []
         self.header = _checked_header(pair.target)
         self.drafter_header: Header | None = None
         if pair.drafter is not None:
@@ -142,11 +143,12 @@ class Runtime:
         self.numerics = numerics.mode
         target = stack.enter_context(self._load("target", self.pair.target, numerics))
         drafter = None
-        if self.pair.drafter is not None:
+        if self.pair.drafter is not None and target.can_roll_back:
             drafter = stack.enter_context(self._load("drafter", self.pair.drafter, numerics))
         self.vocab: Vocab = target.vocab
         self.n_ctx_train = target.n_ctx_train
         self.max_depth = self._max_depth(numerics)
+        self._note_limits(target)
         settings = self._settings(numerics, target, drafter)
         context = stack.enter_context(LlamaContext(target, settings))
         draft_context = None
@@ -172,6 +174,32 @@ class Runtime:
         depth = self._wishes.depth.depth
         wanted = self._wishes.depth.max_depth if depth is None else depth
         return wanted if numerics.max_rows is None else min(wanted, numerics.max_rows - 1)
+
+    def _note_limits(self, target: LlamaModel) -> None:
+        """Say where a wish cannot be fulfilled, so that nothing is cut in silence."""
+        depth, n_ctx, kind = self._wishes.depth.depth, self._wishes.n_ctx, self.pair.kind
+        if kind != "none" and not target.can_roll_back:
+            self.notices.append(
+                Notice(
+                    f"{self.header.name} keeps recurrent state, which this version cannot roll back:"
+                    " it runs without drafts."
+                )
+            )
+        elif kind != "none" and depth is not None and depth > self.max_depth:
+            self.notices.append(
+                Notice(
+                    f"Exact numerics draft at most {self.max_depth} tokens a round;"
+                    f" --depth {depth} is cut to that.",
+                    "To draft deeper: --numerics fast",
+                )
+            )
+        if n_ctx is not None and n_ctx > target.n_ctx_train:
+            self.notices.append(
+                Notice(
+                    f"{self.header.name} was trained for {target.n_ctx_train} tokens of context;"
+                    " beyond that it may write nonsense."
+                )
+            )
 
     def _settings(
         self, numerics: NumericsPlan, target: LlamaModel, drafter: LlamaModel | None

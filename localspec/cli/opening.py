@@ -11,6 +11,7 @@ from localspec.params import DepthParams
 from localspec.runtime import Runtime, Wishes
 from localspec.session import AnswerLimits, Session
 from localspec.ui.loading import LoadingLine
+from localspec.ui.output import show_notice
 from localspec.ui.pulling import show_pull
 
 
@@ -49,6 +50,9 @@ def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
     with LoadingLine(quiet=request.quiet or request.verbose) as loading:
         runtime = Runtime(pair, wishes, loading)
     with runtime:
+        if not request.quiet:
+            for notice in runtime.notices:
+                show_notice(notice)
         yield runtime
 
 

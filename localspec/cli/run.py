@@ -89,6 +89,8 @@ def _events(session: "Session", request: Request, prompt: str) -> "Iterator[Answ
         return session.complete(prompt)
     if runtime.has_template:
         return session.send(prompt)
+    if request.quiet:
+        return session.complete(prompt)
     show_notice(
         Notice(
             f"{runtime.header.name} has no chat template; the prompt is sent as it is.",
