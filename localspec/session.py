@@ -111,6 +111,7 @@ class Session:
         self.system = system
         self.messages: list[Message] = []
         self.last: Finished | None = None
+        self._written: tuple[str, list[int]] = ("", [])
 
     def send(self, text: str) -> Iterator[AnswerEvent]:
         """Say something and stream the answer.
@@ -178,16 +179,29 @@ class Session:
     def _answer(self) -> Iterator[AnswerEvent]:
         template, form = self.runtime.chat()
         prompt = template.render(self._with_system())
-        tokens = self.runtime.vocab.tokenize(
-            prompt, add_bos=not template.starts_with_bos(prompt), parse_special=True
-        )
+        tokens = self._tokenize(prompt, add_bos=not template.starts_with_bos(prompt))
         parser = ReplyParser(form, form.starts_in_reasoning(prompt))
         reply = _Reply(parser, StopStrings(self._limits.stops))
         try:
             yield from self._run(tokens, reply)
         finally:
-            if reply.text or reply.reasoning or reply.ids:
+            if reply.ids:
                 self.messages.append(reply.message())
+            if reply.ids and not reply.reasoning and not reply.stopped:
+                self._written = (prompt + "".join(reply.text), tokens + reply.ids)
+
+    def _tokenize(self, prompt: str, *, add_bos: bool) -> list[int]:
+        """Ids of a prompt; what the model wrote itself keeps the ids it was written with.
+
+        A sampled text is often not what the tokenizer would make of it, and other ids for it would
+        have to be read again.
+        """
+        vocab = self.runtime.vocab
+        text, ids = self._written
+        if text and prompt.startswith(text):
+            rest = vocab.tokenize(prompt[len(text) :], add_bos=False, parse_special=True)
+            return ids + rest
+        return vocab.tokenize(prompt, add_bos=add_bos, parse_special=True)
 
     def _run(self, tokens: list[int], reply: _Reply) -> Iterator[AnswerEvent]:
         """Generate on `tokens` until something ends it, and account for it."""

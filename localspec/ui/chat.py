@@ -51,8 +51,9 @@ def run_chat(conversation: Conversation, options: ChatOptions) -> None:
     commands = SlashCommands(conversation)
     while (said := _next(prompt)) is not None:
         try:
-            answer = _answer_to(said, conversation, commands)
-            stopped = answer is not None and _draw(answer, prompt, options)
+            with prompt.busy():
+                answer = _answer_to(said, conversation, commands)
+                stopped = answer is not None and _draw(answer, options)
             if stopped and not prompt.interactive:
                 raise KeyboardInterrupt
         except Leave:
@@ -90,10 +91,10 @@ def _answer_to(said: str, conversation: Conversation, commands: SlashCommands) -
     return conversation.send(said)
 
 
-def _draw(events: Answer, prompt: Prompt, options: ChatOptions) -> bool:
+def _draw(events: Answer, options: ChatOptions) -> bool:
     """Draw an answer; True if Ctrl-C was pressed meanwhile."""
     view = AnswerView(show_drafts=options.show_drafts, quiet=options.quiet)
-    with Interrupt() as key, prompt.answering(), view:
+    with Interrupt() as key, view:
         complete = False
         try:
             for event in events:

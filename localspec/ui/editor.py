@@ -55,8 +55,8 @@ class EditorPrompt:
         self.cleared = False
         return encodable_text(self._session.prompt())
 
-    def answering(self) -> AbstractContextManager[None]:
-        """See `Prompt.answering`."""
+    def busy(self) -> AbstractContextManager[None]:
+        """See `Prompt.busy`."""
         return keys_unseen(raw=True)
 
     def _clear(self, buffer: Buffer) -> None:

@@ -1,4 +1,4 @@
-"""The keyboard while an answer runs: keys are kept for the next prompt, and not echoed.
+"""The keyboard between two prompts: keys are kept for the next one, and not echoed.
 
 An echoed key would land in the middle of the answer, and an Enter would scroll its status line
 away. Ctrl-C still sends its signal. Only POSIX terminals echo what nobody reads; a Windows console

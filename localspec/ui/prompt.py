@@ -38,8 +38,8 @@ class Prompt(Protocol):
             KeyboardInterrupt: Ctrl-C, with nothing typed.
         """
 
-    def answering(self) -> AbstractContextManager[None]:
-        """Open while an answer is drawn: what is typed meanwhile waits for the next `read()`."""
+    def busy(self) -> AbstractContextManager[None]:
+        """Open between two reads: what is typed meanwhile is not echoed and waits for the next."""
 
 
 def open_prompt(history_file: Path | None, commands: Iterable[Command]) -> Prompt:
@@ -77,8 +77,8 @@ class PlainPrompt:
             lines.append(self._line("  "))
         return "\n".join(lines)
 
-    def answering(self) -> AbstractContextManager[None]:
-        """See `Prompt.answering`."""
+    def busy(self) -> AbstractContextManager[None]:
+        """See `Prompt.busy`."""
         return keys_unseen(raw=False)
 
     def _line(self, prompt: str) -> str:
@@ -109,6 +109,6 @@ class PipedPrompt:
             raise EOFError
         return line.removesuffix("\n").removeprefix("\ufeff")
 
-    def answering(self) -> AbstractContextManager[None]:
-        """See `Prompt.answering`."""
+    def busy(self) -> AbstractContextManager[None]:
+        """See `Prompt.busy`."""
         return nullcontext()

@@ -3,7 +3,7 @@
 Only the conversation is a fake; terminal, keys, signals and streams are real. LOG gets a JSON line
 for each call. What is said decides the answer: it is repeated word by word; "slow" answers with 100
 numbers at 20 a second; "stuck" makes no second event; "fail" fails after a word; "refuse" fails
-at once.
+at once. The model "large" takes half a second to open.
 """
 
 import argparse
@@ -69,6 +69,9 @@ class ScriptedConversation:
     def switch_model(self, name: str) -> None:
         if name == "nothing":
             raise NotFoundError("There is no model nothing.", "localspec models")
+        if name == "large":
+            self._note("opening")
+            time.sleep(0.5)
         self.model_name = name
 
     def stats(self) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ import pyte
 ROOT = Path(__file__).parents[2]
 UP, ALT_ENTER, CTRL_C, CTRL_D, CTRL_J = "\x1b[A", "\x1b\r", "\x03", "\x04", "\n"
 PROMPT = "> "
-PATIENCE_S = 15.0
+PATIENCE_S = 7.0
 
 
 def environment(term: str = "xterm-256color", **more: str) -> dict[str, str]:

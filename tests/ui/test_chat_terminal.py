@@ -199,6 +199,15 @@ def test_keys_typed_during_an_answer_wait_for_the_prompt(open_window: OpenWindow
     assert "".join(f"<word{i}>" for i in range(100)) in shown.replace("\n", "")
 
 
+def test_keys_typed_during_a_command_wait_for_the_prompt(open_window: OpenWindow) -> None:
+    """Their Enter must not arrive as Ctrl-J, which would only make a new line."""
+    window = open_window()
+    window.say("/model large")
+    window.wait_for_call("opening")
+    window.type("hello\r")
+    window.wait_for_call("send", "hello")
+
+
 def test_an_error_in_a_turn_is_a_line_and_the_chat_goes_on(open_window: OpenWindow) -> None:
     window = open_window()
     window.say("fail")
