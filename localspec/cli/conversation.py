@@ -11,7 +11,7 @@ from localspec import paths
 from localspec.cli.opening import local_pair, opened_runtime, session_on
 from localspec.cli.options import Request
 from localspec.errors import LocalspecError, UsageError
-from localspec.events import AnswerEvent
+from localspec.events import AnswerEvent, Finished
 from localspec.pair import LocalPair
 from localspec.session import Session
 from localspec.ui.chat import ChatOptions, run_chat
@@ -116,26 +116,7 @@ class SwitchableConversation:
             ("numerics", runtime.numerics),
             ("messages", str(len(self._session.messages))),
         ]
-        if last is None:
-            return rows
-        speculation, timing = last.speculation, last.timing
-        rate = timing.tokens_per_s
-        plain = timing.plain_tokens_per_s
-        return [
-            *rows,
-            ("context", f"{last.live.context_used} of {last.live.context_size} tokens"),
-            ("answer", f"{len(last.token_ids)} tokens in {timing.decode_s:.1f} s"),
-            (
-                "prompt",
-                f"{last.prompt_tokens} tokens, {last.cached_tokens} of them still in memory",
-            ),
-            ("tokens/s", _number(rate)),
-            ("plain tokens/s", _number(plain)),
-            ("drafted", f"{speculation.drafted}, tested {speculation.tested}"),
-            ("accepted", f"{speculation.accepted} ({_percent(speculation.acceptance_rate)})"),
-            ("tokens/round", _number(speculation.tokens_per_round)),
-            ("seed", str(last.seed)),
-        ]
+        return rows if last is None else rows + _figures(last)
 
     def __enter__(self) -> Self:
         return self
@@ -153,6 +134,26 @@ class SwitchableConversation:
         # Asked for now, so that a model that cannot chat is refused before the first question.
         runtime.chat()
         return session_on(runtime, request)
+
+
+def _figures(last: Finished) -> list[tuple[str, str]]:
+    speculation, timing = last.speculation, last.timing
+    rate = timing.tokens_per_s
+    plain = timing.plain_tokens_per_s
+    return [
+        ("context", f"{last.live.context_used} of {last.live.context_size} tokens"),
+        ("answer", f"{len(last.token_ids)} tokens in {timing.decode_s:.1f} s"),
+        (
+            "prompt",
+            f"{last.prompt_tokens} tokens, {last.cached_tokens} of them still in memory",
+        ),
+        ("tokens/s", _number(rate)),
+        ("plain tokens/s", _number(plain)),
+        ("drafted", f"{speculation.drafted}, tested {speculation.tested}"),
+        ("accepted", f"{speculation.accepted} ({_percent(speculation.acceptance_rate)})"),
+        ("tokens/round", _number(speculation.tokens_per_round)),
+        ("seed", str(last.seed)),
+    ]
 
 
 def _number(value: float | None) -> str:

@@ -59,7 +59,7 @@ def run_chat(conversation: Conversation, options: ChatOptions) -> None:
         except Leave:
             return
         except LocalspecError as error:
-            show_error(error)
+            raise
 
 
 def _next(prompt: Prompt) -> str | None:

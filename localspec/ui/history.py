@@ -37,7 +37,7 @@ class PrivateHistory(FileHistory):
         """Append an entry; blank ones are not worth a line."""
         if not string.strip():
             return
-        with contextlib.suppress(KeyError):
+        with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.touch(mode=0o600)
             super().store_string(encodable_text(string))
