@@ -162,7 +162,9 @@ class Runtime:
             context, self._drafter(draft_context, target.can_roll_back), policy, target.vocab.ends
         )
 
-    def _load(self, role: Literal["target", "drafter"], path: Path, numerics: NumericsPlan) -> LlamaModel:
+    def _load(
+        self, role: Literal["target", "drafter"], path: Path, numerics: NumericsPlan
+    ) -> LlamaModel:
         report = self._on_loading
         return LlamaModel(
             path,

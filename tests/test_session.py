@@ -39,7 +39,7 @@ def session(
     system: str | None = None,
 ) -> Iterator[Session]:
     pair = located(choose(str(path), drafter))
-    with Runtime(pair, Wishes(DepthParams(4), n_ctx=n_ctx)) as runtime:
+    with Runtime(pair, Wishes(DepthParams(4), n_ctx=n_ctx, n_threads=1)) as runtime:
         yield Session(runtime, SAMPLED, limits or AnswerLimits(20), system)
 
 

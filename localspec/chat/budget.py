@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sized
 from localspec.errors import UnsupportedFileError
 
 _MAX_SECONDS = 5.0
+_SECONDS_PER_TURN = 0.005
 _VALUE_BASE = 1 << 20
 _TOTAL_BASE = 1 << 24
 _MAX_INT_BITS = 10_000
@@ -29,16 +30,17 @@ class Budget:
 
     Args:
         size: weight of the values handed to the template.
-        n_turns: number of messages; templates may copy what they have so far once a turn.
-        seconds: wall-clock limit.
+        n_turns: number of messages; templates may copy what they have so far once a turn, and some
+            look at all earlier messages for each.
+        seconds: wall-clock limit, a little more with each message.
     """
 
     __slots__ = ("_deadline", "_left", "value_limit")
 
     def __init__(self, size: int = 0, n_turns: int = 0, seconds: float = _MAX_SECONDS) -> None:
         self.value_limit = _VALUE_BASE + 16 * size
-        self._left = _TOTAL_BASE + 4 * size * (n_turns + 4)
-        self._deadline = time.monotonic() + seconds
+        self._left = _TOTAL_BASE + size * (2 * n_turns + 32)
+        self._deadline = time.monotonic() + seconds + _SECONDS_PER_TURN * n_turns
 
     def tick(self) -> None:
         """Raises: UnsupportedFileError once the time is over."""

@@ -1,4 +1,4 @@
-"""Chat templates of our own, for models whose file has none; a path to a template file works too."""
+"""Chat templates of our own, for models whose file has none; a template file works too."""
 
 import difflib
 from importlib import resources

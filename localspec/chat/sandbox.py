@@ -91,6 +91,11 @@ class _Checks(NodeTransformer):
     def visit_ScopedEvalContextModifier(self, node: nodes.ScopedEvalContextModifier) -> nodes.Node:
         raise TemplateSyntaxError("autoescape is not supported here", node.lineno)
 
+    def visit_Include(self, node: nodes.Stmt) -> nodes.Node:
+        raise TemplateSyntaxError("it wants another file", node.lineno)
+
+    visit_Import = visit_FromImport = visit_Extends = visit_Include
+
 
 def _filtered(node: nodes.Expr, name: str) -> nodes.Filter:
     return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)

@@ -142,9 +142,9 @@ class ChatTemplate:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, RecursionError):
-        return "it calls itself without end"
+        return "it is nested too deeply, or calls itself without end"
     if isinstance(error, MemoryError):
         return "it needs too much memory"
-    text = str(error).strip().rstrip(".") or type(error).__name__
-    line = getattr(error, "lineno", None)
-    return f"{text} (line {line})" if line else text
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return f"{(error.message or '').rstrip('.')} (line {error.lineno})"
+    return str(error).strip().rstrip(".") or type(error).__name__

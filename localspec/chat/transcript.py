@@ -15,7 +15,7 @@ from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.messages import Message, Role
 
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
-_KNOWN_KEYS = frozenset(("role", "content", "name", "refusal", *_REASONING_KEYS))
+_KNOWN_KEYS = frozenset(("role", "content", *_REASONING_KEYS))
 
 
 def save(path: Path, messages: Sequence[Message]) -> None:
@@ -72,8 +72,8 @@ def load(path: Path) -> list[Message]:
         _refuse(path, f"byte {error.start} is not UTF-8", error)
     except json.JSONDecodeError as error:
         _refuse(path, f"line {error.lineno}, column {error.colno}: {error.msg}", error)
-    except RecursionError as error:
-        _refuse(path, "it is nested too deeply", error)
+    except (RecursionError, ValueError) as error:
+        _refuse(path, "it is nested too deeply, or has a number that is far too long", error)
     turns = document.get("messages") if isinstance(document, dict) else document
     if not isinstance(turns, list):
         _refuse(path, 'it has no list "messages"')

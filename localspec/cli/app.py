@@ -55,13 +55,23 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             _fail(OutOfResourcesError("There is not enough memory.", "Try a smaller --ctx."))
         except OSError as error:
             _fail(LocalspecError(f"The system refused: {error}."))
+        except Exception as error:
+            # The one place that catches everything: a fault of ours must not end in a traceback.
+            _fail(_unexpected(error), error)
 
     return guarded
 
 
-def _fail(error: LocalspecError) -> NoReturn:
+def _unexpected(error: Exception) -> LocalspecError:
+    return LocalspecError(
+        f"This is a fault in localspec: {type(error).__name__}: {error}",
+        "Set LOCALSPEC_DEBUG=1, run it again, and report what is shown",
+    )
+
+
+def _fail(error: LocalspecError, cause: Exception | None = None) -> NoReturn:
     if os.environ.get("LOCALSPEC_DEBUG"):
-        raise error
+        raise cause or error
     from localspec.ui.output import show_error
 
     show_error(error)

@@ -32,6 +32,7 @@ def chat(
     offline: options.Offline = False,
 ) -> None:
     """Talk to a model. Ctrl-C stops an answer, Ctrl-D leaves; /help lists what else there is."""
+    request = Request(**{**locals(), "stop": tuple(stop or ())})
     from localspec.cli.conversation import talk
 
-    talk(Request(**{**locals(), "stop": tuple(stop or ())}))
+    talk(request)

@@ -20,6 +20,9 @@ from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence, common_prefix
 from localspec.engine.verify import verify
 
+_NOTHING = 0.01
+"""Drafting below this part of a round's time does not count."""
+
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -135,7 +138,8 @@ class Engine:
         """One round for every active sequence."""
         started = perf_counter()
         active = self.active
-        # 1) plan and draft, level by level: after each, the policy says which drafts grow on
+        # 1) plan and draft, level by level: after each, the policy says which drafts grow on, and
+        #    in the end how much of each is worth verifying
         drafts = self._draft(active)
         drafted = perf_counter()
         # 2) one batch for all, one target pass
@@ -160,6 +164,10 @@ class Engine:
                 for d in self.drafter.draft(growing)
                 if len(d.tokens) < d.limit and d.tokens[-1] not in self.ends and self.depth.more(d)
             ]
+        for d in drafts:
+            if d.tokens:
+                n_worth = self.depth.worth(d)
+                del d.tokens[n_worth:], d.confidences[n_worth:]
         return drafts
 
     def _limits(self, active: list[Sequence], depth: int) -> list[int]:
@@ -238,7 +246,9 @@ class Engine:
                 reading = True
                 continue
             s.stats.add_round(len(tokens), n_drafted, n_tested, n_accepted)
-            s.stats.add_time(seconds, len(tokens), plain=n_drafted == 0 and len(spans) == 1)
+            # A draft of which nothing was worth verifying has cost time that plain decoding has not.
+            plain = n_drafted == 0 and len(spans) == 1 and draft_s < _NOTHING * seconds
+            s.stats.add_time(seconds, len(tokens), plain=plain)
         if not reading:
             self.depth.observe(
                 RoundCost(

@@ -1,6 +1,5 @@
 """A llama_batch that is filled from plain lists."""
 
-
 import llama_cpp
 import numpy as np
 

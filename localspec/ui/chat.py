@@ -40,26 +40,32 @@ def run_chat(conversation: Conversation, options: ChatOptions) -> None:
     """Chat until the user leaves.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed twice during one answer, or once without a person at
-            the prompt.
+        KeyboardInterrupt: Ctrl-C was pressed twice during one answer or command, or once without a
+            person at the prompt.
         BrokenPipeError: whoever read the answers has gone.
     """
-    prompt = open_prompt(options.history_file, COMMANDS)
+    with open_prompt(options.history_file, COMMANDS) as prompt:
+        _converse(conversation, prompt, options)
+
+
+def _converse(conversation: Conversation, prompt: Prompt, options: ChatOptions) -> None:
     if prompt.interactive and not options.quiet:
         line = f"{who_answers(conversation)}. /help lists the commands, Ctrl-D leaves."
         say(Text(safe_for_terminal(line), "dim"))
     commands = SlashCommands(conversation)
     while (said := _next(prompt)) is not None:
+        key = Interrupt()
         try:
-            with prompt.busy():
+            with key:
                 answer = _answer_to(said, conversation, commands)
-                stopped = answer is not None and _draw(answer, options)
-            if stopped and not prompt.interactive:
-                raise KeyboardInterrupt
+                if answer is not None:
+                    _draw(answer, key, options)
         except Leave:
             return
         except LocalspecError as error:
-            raise
+            show_error(error)
+        if key.requested and not prompt.interactive:
+            raise KeyboardInterrupt
 
 
 def _next(prompt: Prompt) -> str | None:
@@ -91,10 +97,9 @@ def _answer_to(said: str, conversation: Conversation, commands: SlashCommands) -
     return conversation.send(said)
 
 
-def _draw(events: Answer, options: ChatOptions) -> bool:
-    """Draw an answer; True if Ctrl-C was pressed meanwhile."""
-    view = AnswerView(show_drafts=options.show_drafts, quiet=options.quiet)
-    with Interrupt() as key, view:
+def _draw(events: Answer, key: Interrupt, options: ChatOptions) -> None:
+    """Draw an answer, as far as it comes before Ctrl-C is pressed."""
+    with AnswerView(show_drafts=options.show_drafts, quiet=options.quiet) as view:
         complete = False
         try:
             for event in events:
@@ -107,4 +112,3 @@ def _draw(events: Answer, options: ChatOptions) -> bool:
                 events.close()
         if key.requested and not complete:
             view.stopped()
-        return key.requested

@@ -35,7 +35,10 @@ def _facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     machine, llama, places = found["machine"], found["llama"], found["places"]
     rows = [
         ("localspec", f"{found['localspec']}, Python {found['python']}"),
-        ("packages", ", ".join(f"{name} {v or 'missing'}" for name, v in found["packages"].items())),
+        (
+            "packages",
+            ", ".join(f"{name} {v or 'missing'}" for name, v in found["packages"].items()),
+        ),
         ("system", machine["system"]),
         (
             "processor",
@@ -59,5 +62,9 @@ def _facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows += [
             ("device", f"{d['name']}: {d['description']} ({d['kind']})") for d in llama["devices"]
         ]
-    rows += [("models", places["hugging_face"]), ("", places["cache"]), ("config", places["config"])]
+    rows += [
+        ("models", places["hugging_face"]),
+        ("", places["cache"]),
+        ("config", places["config"]),
+    ]
     return rows

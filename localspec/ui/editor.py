@@ -6,7 +6,6 @@ picks it where the terminal can move its cursor.
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TextIO
 
@@ -23,7 +22,6 @@ from prompt_toolkit.output import ColorDepth, create_output
 
 from localspec.ui.commands import Command
 from localspec.ui.history import PrivateHistory, encodable_text
-from localspec.ui.keyboard import keys_unseen
 
 PROMPT = "> "
 _MENU_ROWS = 6
@@ -54,10 +52,6 @@ class EditorPrompt:
         """See `Prompt.read`."""
         self.cleared = False
         return encodable_text(self._session.prompt())
-
-    def busy(self) -> AbstractContextManager[None]:
-        """See `Prompt.busy`."""
-        return keys_unseen(raw=True)
 
     def _clear(self, buffer: Buffer) -> None:
         buffer.reset()

@@ -14,11 +14,11 @@ if sys.platform != "win32":
 
 
 @contextmanager
-def keys_unseen(*, raw: bool) -> Iterator[None]:
-    """Turn echo off while it is open; without a terminal on standard input it does nothing.
+def keys_unseen() -> Iterator[None]:
+    """Keep keys as they are, without echo, while it is open.
 
-    Args:
-        raw: keep the keys as they are, for a prompt that reads keys; else as lines.
+    A line editor that reads keys changes the terminal further and comes back to this. Without a
+    terminal on standard input it does nothing.
     """
     if sys.platform == "win32":
         yield
@@ -30,11 +30,9 @@ def keys_unseen(*, raw: bool) -> Iterator[None]:
         yield
         return
     modes = list(former)
-    modes[3] &= ~termios.ECHO
-    if raw:
-        # Else an Enter would turn into Ctrl-J on the way to the prompt.
-        modes[0] &= ~termios.ICRNL
-        modes[3] &= ~termios.ICANON
+    # Enter must not turn into Ctrl-J, which is another key for the editor.
+    modes[0] &= ~termios.ICRNL
+    modes[3] &= ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(terminal, termios.TCSANOW, modes)
     try:
         yield

@@ -7,8 +7,8 @@ by name only; `chat.py` does what is said.
 
 import io
 import sys
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -38,24 +38,24 @@ class Prompt(Protocol):
             KeyboardInterrupt: Ctrl-C, with nothing typed.
         """
 
-    def busy(self) -> AbstractContextManager[None]:
-        """Open between two reads: what is typed meanwhile is not echoed and waits for the next."""
 
-
-def open_prompt(history_file: Path | None, commands: Iterable[Command]) -> Prompt:
-    """The best prompt for what standard input and output are.
+@contextmanager
+def open_prompt(history_file: Path | None, commands: Iterable[Command]) -> Iterator[Prompt]:
+    """The best prompt for what standard input and output are; closed, the terminal is as before.
 
     Args:
         history_file: where the line editor keeps what was typed; None for nowhere.
         commands: what it completes after a slash.
     """
-    if sys.stdin is None or not is_terminal(sys.stdin):
-        return PipedPrompt()
     streams = Streams()
     screen = next((s for s in (streams.out, streams.err) if is_terminal(s)), streams.err)
-    if can_move_cursor(screen):
-        return EditorPrompt(screen, history_file, CommandCompleter(commands))
-    return PlainPrompt(screen)
+    if sys.stdin is None or not is_terminal(sys.stdin):
+        yield PipedPrompt()
+    elif can_move_cursor(screen):
+        with keys_unseen():
+            yield EditorPrompt(screen, history_file, CommandCompleter(commands))
+    else:
+        yield PlainPrompt(screen)
 
 
 class PlainPrompt:
@@ -76,10 +76,6 @@ class PlainPrompt:
             lines[-1] = lines[-1][:-1]
             lines.append(self._line("  "))
         return "\n".join(lines)
-
-    def busy(self) -> AbstractContextManager[None]:
-        """See `Prompt.busy`."""
-        return keys_unseen(raw=False)
 
     def _line(self, prompt: str) -> str:
         self._screen.write(prompt)
@@ -108,7 +104,3 @@ class PipedPrompt:
         if not line:
             raise EOFError
         return line.removesuffix("\n").removeprefix("\ufeff")
-
-    def busy(self) -> AbstractContextManager[None]:
-        """See `Prompt.busy`."""
-        return nullcontext()

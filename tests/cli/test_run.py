@@ -17,8 +17,10 @@ BASE = ["-n", "12", "--seed", "5", "--temperature", "1"]
 def localspec(
     *arguments: str | Path, stdin: bytes | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
+    # One thread: tiny models need no more, and two would wait for each other on a busy machine.
+    threads = ["--threads", "1"] if arguments[0] == "run" else []
     return subprocess.run(
-        [sys.executable, "-m", "localspec", *map(str, arguments)],
+        [sys.executable, "-m", "localspec", *map(str, arguments), *threads],
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,

@@ -6,7 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from localspec.engine.depth import FixedDepth, MeasuredDepth, NoDraft, RoundCost, make_policy
-from localspec.params import DepthParams
+from localspec.engine.drafters.base import Draft
+from localspec.engine.sampling import Sampler
+from localspec.engine.sequence import Sequence
+from localspec.params import DepthParams, SamplingParams
 
 
 def simulate(
@@ -72,3 +75,20 @@ def test_the_asked_policy_is_made(depth: int | None, kind: type) -> None:
     assert type(policy) is kind
     if depth is not None:
         assert policy.plan() == depth
+
+
+def drafted(confidences: list[float]) -> Draft:
+    sequence = Sequence(0, [1, 2, 3], Sampler(SamplingParams()))
+    return Draft(sequence, 8, list(range(len(confidences))), confidences)
+
+
+def test_verifies_only_what_outweighs_its_row() -> None:
+    """A look-up draft is free to make and still costs a row a token to verify."""
+    policy = MeasuredDepth(8)
+    for n_rows, seconds in ((1, 1.0), (1, 1.0), (1, 1.0), (2, 1.5), (4, 2.5)):
+        n = n_rows - 1
+        policy.observe(RoundCost(n_rows, n, min(n, 1), 0, 1e-6 * n, seconds))
+    assert policy.plan() == 8
+    assert policy.worth(drafted([0.99, 0.99, 0.99])) == 3
+    assert policy.worth(drafted([0.2, 0.99, 0.99])) == 0
+    assert policy.worth(drafted([0.9, 0.9, 0.1, 0.9])) == 2

@@ -49,7 +49,7 @@ def write(
     arms: dict[str, tuple[Drafter, DepthPolicy]] = {
         "plain": (NoDrafter(), NoDraft()),
         "draft-model": (runtime.engine.drafter, FixedDepth(4)),
-        "lookup": (LookupDrafter(), FixedDepth(runtime.max_depth)),
+        "lookup": (LookupDrafter(), FixedDepth(min(4, runtime.max_depth))),
     }
     engine = Engine(target, *arms[arm], runtime.vocab.ends)
     sequence = engine.open(prompt, Sampler(params), n)

@@ -19,7 +19,7 @@ import pyte
 ROOT = Path(__file__).parents[2]
 UP, ALT_ENTER, CTRL_C, CTRL_D, CTRL_J = "\x1b[A", "\x1b\r", "\x03", "\x04", "\n"
 PROMPT = "> "
-PATIENCE_S = 7.0
+PATIENCE_S = 20.0
 
 
 def environment(term: str = "xterm-256color", **more: str) -> dict[str, str]:
@@ -92,12 +92,23 @@ class ChatWindow:
         """What is shown once `condition` holds."""
         end = time.monotonic() + PATIENCE_S
         while not condition():
-            assert time.monotonic() < end, f"{self.shown()}\n{calls(self.log)}"
-            self._pump()
+            runs = self._pump()
+            assert (runs and time.monotonic() < end) or condition(), (
+                f"{self.shown()}\n{calls(self.log)}"
+            )
         return self.shown()
 
     def wait_for_text(self, text: str, times: int = 1) -> str:
         return self.wait_for(lambda: self.shown().count(text) >= times)
+
+    def wait_until_still(self) -> None:
+        """Wait until nothing more comes, as a person does before a key that acts on a menu."""
+        still_since = time.monotonic()
+        while time.monotonic() - still_since < 0.2:
+            before = len(self.raw)
+            self._pump()
+            if len(self.raw) > before:
+                still_since = time.monotonic()
 
     def wait_for_prompt(self) -> str:
         """Wait until the chat reads keys at an empty prompt."""

@@ -92,8 +92,11 @@ def test_a_history_that_cannot_be_written_stops_nothing(
     window.say("first")
     window.wait_for_call("send", "first")
     window.wait_for_prompt()
-    window.type(UP + "\r")
+    window.type(UP)
+    window.wait_for_text("> first", times=2)
+    window.type("\r")
     window.wait_for(lambda: said(window) == ["first", "first"])
+    assert "xception" not in window.wait_for_prompt()
 
 
 def test_commands_and_paths_are_completed(open_window: OpenWindow, tmp_path: Path) -> None:
@@ -108,6 +111,7 @@ def test_commands_and_paths_are_completed(open_window: OpenWindow, tmp_path: Pat
     window.wait_for(lambda: "figures" not in window.shown())
     window.type("/sta")
     window.wait_for_text("figures of the last answer")
+    window.wait_until_still()
     window.type("\t")
     window.wait_for_text("> /stats")
     window.type("\r")
@@ -115,6 +119,7 @@ def test_commands_and_paths_are_completed(open_window: OpenWindow, tmp_path: Pat
     window.wait_for_prompt()
     window.type(f"/load {tmp_path}/tal")
     window.wait_for_text("talk.json")
+    window.wait_until_still()
     window.type("\t")
     window.wait_for(lambda: f"{tmp_path}/talk.json" in window.shown().replace("\n  ", ""))
     window.type("\r")
@@ -148,6 +153,10 @@ def test_ctrl_c_clears_what_is_typed_and_leaves_when_pressed_twice(open_window: 
 def test_sigint_at_the_prompt_is_ctrl_c(open_window: OpenWindow) -> None:
     window = open_window()
     window.wait_for_prompt()
+    window.type("never sent")
+    window.wait_for_text("> never sent")
+    window.child.kill(signal.SIGINT)
+    assert "again" not in window.wait_for_prompt()
     window.child.kill(signal.SIGINT)
     window.wait_for_text("Press Ctrl-C again")
     window.wait_for_prompt()
@@ -205,6 +214,18 @@ def test_keys_typed_during_a_command_wait_for_the_prompt(open_window: OpenWindow
     window.say("/model large")
     window.wait_for_call("opening")
     window.type("hello\r")
+    window.wait_for_call("send", "hello")
+
+
+def test_one_ctrl_c_during_a_command_does_not_lose_the_conversation(
+    open_window: OpenWindow,
+) -> None:
+    window = open_window()
+    window.say("/model large")
+    window.wait_for_call("opening")
+    window.type(CTRL_C)
+    window.wait_for_text("large, drafter: parrot")
+    window.say("hello")
     window.wait_for_call("send", "hello")
 
 

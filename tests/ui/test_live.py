@@ -14,9 +14,21 @@ from localspec.ui.live import LiveText
 from tests.ui.screen import Terminal, plain_rows
 
 LATIN = "The quick brown fox jumps over the lazy dog.\n\n  * a list\n\tand a tab\tin it\n"
-WIDE = "\u6f22\u5b57\u306e\u6587\u7ae0\u306f\u5e45\u304c\u4e8c\u500d\u3067\u3059\u3002" * 5 + "a" + "\u97d3\uad6d\uc5b4 \ud55c\uae00" * 9 + "\n"
-COMBINING = "e\u0301a\u0308o\u0302 cafe\u0301 re\u0301sume\u0301 \u0939\u093f\u0928\u094d\u0926\u0940 " * 8 + "\n"
-EMOJI = "\U0001f680 go \U0001f44d\U0001f3fd ok \u2764\ufe0f \U0001f468\u200d\U0001f469\u200d\U0001f467 x \U0001f1e9\U0001f1ea " * 6 + "\n"
+WIDE = (
+    "\u6f22\u5b57\u306e\u6587\u7ae0\u306f\u5e45\u304c\u4e8c\u500d\u3067\u3059\u3002" * 5
+    + "a"
+    + "\u97d3\uad6d\uc5b4 \ud55c\uae00" * 9
+    + "\n"
+)
+COMBINING = (
+    "e\u0301a\u0308o\u0302 cafe\u0301 re\u0301sume\u0301 \u0939\u093f\u0928\u094d\u0926\u0940 " * 8
+    + "\n"
+)
+EMOJI = (
+    "\U0001f680 go \U0001f44d\U0001f3fd ok \u2764\ufe0f \U0001f468\u200d\U0001f469\u200d\U0001f467 x \U0001f1e9\U0001f1ea "
+    * 6
+    + "\n"
+)
 EXACT = "0123456789" * 16 + "\n" + "\u6f22" * 80 + "\n"
 TEXTS = {
     "latin": LATIN * 5,

@@ -60,9 +60,10 @@ class DraftModel:
     def accept(self, draft: Draft, n_accepted: int) -> None:
         """Forget the proposals that were refused."""
         s = draft.sequence
-        known = len(s.tokens) - 1
-        if draft.tokens and n_accepted < len(draft.tokens):
-            self._keep(s.seq_id, min(known, len(self._held[s.seq_id])))
+        # The target's own last token is new, even where it equals a proposal that was not verified.
+        n_valid = len(s.tokens) - 1
+        if len(self._held.get(s.seq_id, [])) > n_valid:
+            self._keep(s.seq_id, n_valid)
 
     def end(self, sequence: Sequence) -> None:
         """Nothing to do: what is held serves the next text that starts alike."""

@@ -1,0 +1,151 @@
+"""The published templates of 30 families, rendered as two other engines render them.
+
+The data belong to the makers of the models and are no part of the tree. Where they are not beside
+the checkout, these tests do not run.
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localspec.chat.format import ChatFormat, Markers
+from localspec.chat.parser import ReplyParser
+from localspec.chat.template import ChatTemplate
+from localspec.messages import Message
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data" / "chat"
+# Printing a list of parts as Python writes it is a slip of that template; we hand over the text.
+SLIPS = {"google-gemma-4-31B-it/parts_sys"}
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not here")
+
+
+def cases(name: str) -> list[Any]:
+    path = DATA / name
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+RENDERINGS = cases("render_open.jsonl")
+TALKS = [
+    c for c in RENDERINGS if not any("tool_calls" in m for m in c["messages"]) and not c["tools"]
+]
+CALLS = [c for c in RENDERINGS if c not in TALKS]
+
+
+def template_of(case: Any) -> ChatTemplate:
+    return ChatTemplate(
+        (DATA / "templates" / case["template"]).read_text(encoding="utf-8"),
+        case["bos_token"],
+        case["eos_token"],
+        clock=lambda: datetime.fromtimestamp(case["now"], UTC),
+    )
+
+
+def text_of(content: Any) -> str:
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content)
+
+
+@pytest.mark.parametrize("case", TALKS, ids=lambda c: c["id"])
+def test_a_conversation_is_rendered_as_its_maker_meant_it(case: Any) -> None:
+    messages = [
+        Message(
+            "system" if m["role"] == "developer" else m["role"],
+            text_of(m["content"]),
+            m.get("reasoning_content"),
+        )
+        for m in case["messages"]
+    ]
+    got = template_of(case).render(
+        messages,
+        add_generation_prompt=case["add_generation_prompt"],
+        extras={"enable_thinking": case["enable_thinking"], **case["chat_template_kwargs"]},
+    )
+    assert (got == case["prompt"]) != (case["id"] in SLIPS)
+
+
+@pytest.mark.parametrize("case", CALLS, ids=lambda c: c["id"])
+def test_turns_with_calls_are_rendered_too(case: Any) -> None:
+    """Given as templates see them: arguments as objects, content never missing."""
+    turns = [dict(m) for m in case["messages"]]
+    for turn in turns:
+        turn["content"] = turn.get("content") or ""
+        turn["thinking"] = turn.get("reasoning_content")
+        for call in turn.get("tool_calls", []):
+            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    extras = {"enable_thinking": case["enable_thinking"], **case["chat_template_kwargs"]}
+    if case["tools"]:
+        extras["tools"] = case["tools"]
+    got = template_of(case).render_turns(
+        turns, add_generation_prompt=case["add_generation_prompt"], extras=extras
+    )
+    assert got == case["prompt"]
+
+
+MARKERS = {
+    "ByteDance-Seed-OSS": Markers("<seed:think>", "</seed:think>"),
+    "CohereForAI-c4ai-command-r7b-12-2024-tool_use": Markers(
+        "<|START_THINKING|>", "<|END_THINKING|>"
+    ),
+    "MiniMax-M3": Markers("<mm:think>", "</mm:think>"),
+    "google-gemma-4-31B-it": Markers("<|channel>thought", "<channel|>"),
+    "mistralai-Ministral-3-14B-Reasoning-2512": Markers("[THINK]", "[/THINK]"),
+    **dict.fromkeys(
+        (
+            "GLM-4.7-Flash HuggingFaceTB-SmolLM3-3B Kimi-K2-Thinking Qwen-QwQ-32B Qwen-Qwen3-0.6B Qwen3.5-4B "
+            "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 Reka-Edge deepseek-ai-DeepSeek-R1-Distill-Qwen-32B "
+            "deepseek-ai-DeepSeek-V3.1 deepseek-ai-DeepSeek-V4 ibm-granite-granite-3.3-2B-Instruct "
+            "inclusionai-ling-3.0-flash"
+        ).split(),
+        Markers("<think>", "</think>"),
+    ),
+}
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("templates/*.jinja")), ids=lambda p: p.stem)
+def test_the_markers_of_a_thought_are_found(path: Path) -> None:
+    template = ChatTemplate(path.read_text(encoding="utf-8"), "<s>", "</s>")
+    assert ChatFormat.derive(template).reasoning == MARKERS.get(path.stem)
+
+
+# Their replies have marks around the answer as well, which come with tool calls.
+OTHER_MARKS = {"CohereForAI-c4ai-command-r7b-12-2024-tool_use.jinja", "openai-gpt-oss-120b.jinja"}
+PARSES = [
+    case
+    for case in cases("parse_open.jsonl")
+    if not case["tools"]
+    and not case["is_partial"]
+    and not case["json_schema"]
+    and case["continue_final_message"] == "none"
+    and case["template"] not in OTHER_MARKS
+    # A lone half of the opening marker, and an end-of-turn token that never reaches the text.
+    and "<|channel><|channel>" not in case["input"]
+    and "<|role_end|>" not in case["input"]
+]
+
+
+@pytest.mark.parametrize("case", PARSES, ids=lambda c: c["id"])
+@pytest.mark.parametrize("step", [1, 3, 10_000])
+def test_a_reply_is_split_as_its_maker_meant_it(case: Any, step: int) -> None:
+    format = ChatFormat.derive(template_of(case))
+    if case["reasoning_format"] == "none":
+        format = ChatFormat()
+    parser = ReplyParser(format, format.starts_in_reasoning(case["generation_prompt"]))
+    text = case["input"]
+    pieces = [p for i in range(0, len(text), step) for p in parser.feed(text[i : i + step])]
+    pieces += parser.finish()
+    got = {
+        kind: "".join(p.text for p in pieces if p.kind == kind).strip()
+        for kind in ("text", "reasoning")
+    }
+    expected = case["expected"]
+    opened = case["generation_prompt"].rstrip().endswith("<think>")
+    if case["reasoning_format"] == "none" and opened:
+        # That engine puts the opened tag back into the text; it is in the prompt, not in the reply.
+        expected = {**expected, "content": expected["content"].removeprefix("<think>")}
+    assert got["text"] == expected["content"].strip()
+    assert got["reasoning"] == expected["reasoning_content"].strip()
