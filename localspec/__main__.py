@@ -1,6 +1,10 @@
 """`python -m localspec`."""
 
-from localspec.cli.app import main
+import sys
 
-if __name__ == "__main__":
+try:
+    from localspec.cli.app import main
+
     main()
+except KeyboardInterrupt:
+    sys.exit(130)

@@ -5,35 +5,63 @@ network: `pair.py` turns a recipe into files.
 """
 
 import difflib
+import json
+import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from localspec import paths
 from localspec.errors import NotFoundError, UnsupportedFileError
 from localspec.sources import FileSource
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 DEFAULT_RECIPE = "qwen2.5-coder-1.5b"
 
 RecipeDrafterKind = Literal["draft-model", "lookup", "mtp", "mtp-embedded", "eagle3", "dflash"]
+
+_MEND = f"Mend it, or take it away. A sound one to compare with: localspec recipes {DEFAULT_RECIPE}"
 
 _WITH_FILE = ("draft-model", "mtp", "eagle3", "dflash")
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class _Source(_Strict):
-    repo: Annotated[str, Field(pattern=r"^[^/\s]+/[^/\s]+$")] | None = None
+    repo: str | None = None
     file: str | None = None
     revision: str | None = None
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    sha256: str | None = None
     size: Annotated[int, Field(gt=0)] | None = None
     packages: tuple[str, ...] = ()
     member: str | None = None
+
+    @field_validator("repo")
+    @classmethod
+    def _is_a_repo(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[^/\s]+/[^/\s]+", value):
+            raise ValueError("must be like org/name")
+        return value
+
+    @field_validator("sha256")
+    @classmethod
+    def _is_a_sum(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[0-9a-f]{64}", value):
+            raise ValueError("must be 64 hexadecimal digits, the letters small")
+        return value
 
     @model_validator(mode="after")
     def _has_a_place(self) -> "_Source":
@@ -69,12 +97,14 @@ class Verified(_Strict):
         machine: on what.
         result: what came of it, with figures.
         date: day of the run.
+        versions: of localspec and of what it ran on.
     """
 
     what: str
     machine: str
     result: str
     date: str
+    versions: str
 
 
 class DrafterEntry(_Strict):
@@ -93,9 +123,9 @@ class DrafterEntry(_Strict):
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> "DrafterEntry":
         if self.kind in _WITH_FILE and self.source is None:
-            raise ValueError(f"a drafter of kind {self.kind} needs a source")
+            raise ValueError(f"is of kind {self.kind}, so it needs a source")
         if self.kind not in _WITH_FILE and self.source is not None:
-            raise ValueError(f"a drafter of kind {self.kind} has no source of its own")
+            raise ValueError(f"is of kind {self.kind}, so it has no source of its own")
         return self
 
     @property
@@ -112,10 +142,19 @@ class _RecipeFile(_Strict):
     n_ctx: Annotated[int, Field(gt=0)] | None = None
     template: str | None = None
     note: str | None = None
-    verified: Literal["not yet"] | Verified
+    verified: Verified | None
     target: _Source
     drafters: Annotated[tuple[DrafterEntry, ...], Field(min_length=1)]
     sampling: SamplingDefaults = SamplingDefaults()
+
+    @field_validator("verified", mode="before")
+    @classmethod
+    def _run_or_not_yet(cls, value: object) -> object:
+        if value == "not yet":
+            return None
+        if not isinstance(value, dict):
+            raise ValueError('must be "not yet" or a table of what was run')
+        return value
 
 
 class Recipe:
@@ -146,7 +185,7 @@ class Recipe:
         self.n_ctx = content.n_ctx
         self.template = content.template
         self.note = content.note
-        self.verified = content.verified if isinstance(content.verified, Verified) else None
+        self.verified = content.verified
         self.target = content.target.place()
         self.drafters = content.drafters
         self.sampling = content.sampling
@@ -159,11 +198,10 @@ def load_recipe(name: str) -> Recipe:
         NotFoundError: there is none.
         UnsupportedFileError: its file does not follow the schema.
     """
-    for folder in recipe_folders():
-        path = folder / f"{name}.toml"
-        if path.is_file():
-            return read_recipe(path)
-    names = recipe_names()
+    files = _files()
+    if name in files:
+        return read_recipe(files[name])
+    names = sorted(files)
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     raise NotFoundError(
         f"There is no recipe '{name}'.",
@@ -175,10 +213,7 @@ def load_recipe(name: str) -> Recipe:
 
 def recipe_names() -> list[str]:
     """Names of all recipes, sorted; reads file names only."""
-    found = {
-        p.stem for folder in recipe_folders() if folder.is_dir() for p in folder.glob("*.toml")
-    }
-    return sorted(found)
+    return sorted(_files())
 
 
 def list_recipes() -> list[Recipe]:
@@ -196,6 +231,15 @@ def recipe_folders() -> tuple[Path, ...]:
     return paths.config_dir() / "recipes", package / "_recipes", package.parent / "recipes"
 
 
+def _files() -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for folder in recipe_folders():
+        for path in folder.glob("*.toml"):
+            if path.is_file():
+                found.setdefault(path.stem, path)
+    return found
+
+
 def read_recipe(path: Path) -> Recipe:
     """Read one recipe file.
 
@@ -203,14 +247,57 @@ def read_recipe(path: Path) -> Recipe:
         UnsupportedFileError: it is no TOML, or does not follow the schema.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Recipe(path.stem, path, _RecipeFile.model_validate(data))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UnsupportedFileError(f"{path} is not valid TOML: {error}.") from error
+        # -sig, since Windows editors put a byte order mark in front
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        # As JSON: strict there means that a list may still become a tuple, and a date is text.
+        content = _RecipeFile.model_validate_json(json.dumps(data, default=str))
+    except UnicodeDecodeError as error:
+        raise UnsupportedFileError(f"The recipe {path} is not UTF-8 text.", _MEND) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UnsupportedFileError(
+            f"The recipe {path} is not valid TOML: {error}.", _MEND
+        ) from error
+    except RecursionError as error:
+        raise UnsupportedFileError(f"The recipe {path} is nested too deeply.", _MEND) from error
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        said = first["msg"].removeprefix("Value error, ")
+        # people count from 1
+        place = [str(part + 1 if isinstance(part, int) else part) for part in first["loc"]]
         raise UnsupportedFileError(
-            f"The recipe {path} is wrong at {place}: {said}.", "Compare with: localspec recipes"
+            f"The recipe {path} is wrong: {'.'.join(place)} {_in_words(first)}.", _MEND
         ) from error
+    return Recipe(path.stem, path, content)
+
+
+def _in_words(error: "ErrorDetails") -> str:
+    """What a field must be, without the words of a validator."""
+    limits = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return "is missing"
+        case "extra_forbidden":
+            return "is not a field of a recipe"
+        case "string_type":
+            return "must be text in quotes"
+        case "int_type" | "int_from_float":
+            return "must be a whole number"
+        case "float_type" | "finite_number":
+            return "must be a number"
+        case "tuple_type":
+            return "must be a list"
+        case "model_type" | "model_attributes_type":
+            return "must be a table"
+        case "too_short":
+            return "is empty"
+        case "greater_than":
+            return f"must be more than {limits['gt']:g}"
+        case "greater_than_equal":
+            return f"must be {limits['ge']:g} or more"
+        case "less_than_equal":
+            return f"must be {limits['le']:g} or less"
+        case "literal_error":
+            return f"must be {limits['expected']}"
+        case "value_error":
+            return error["msg"].removeprefix("Value error, ")
+        case _:
+            return f"is not right ({error['msg']})"

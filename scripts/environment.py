@@ -7,16 +7,21 @@ import hashlib
 import os
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = (3, 11)
+INTERRUPTED = 130
+COMPILER = """Installing failed: the reason stands above. To compile llama.cpp a C++ compiler is needed.
+  Debian, Ubuntu: apt install build-essential    Fedora: dnf install gcc-c++
+  macOS: xcode-select --install                  Windows: the Visual Studio Build Tools"""
 
 
 def folder() -> Path:
     """Where the environment is, or will be."""
-    return Path(os.environ.get("LOCALSPEC_VENV") or ROOT / ".venv")
+    chosen = os.environ.get("LOCALSPEC_VENV")
+    # absolute, since commands run in the checkout, wherever the script was started
+    return Path(chosen).expanduser().absolute() if chosen else ROOT / ".venv"
 
 
 def python() -> str:
@@ -35,29 +40,43 @@ def ready(extra: str = "") -> None:
         sys.exit(
             f"localspec needs Python {OLDEST[0]}.{OLDEST[1]} or newer, this is {sys.version.split()[0]}."
         )
-    stamp = folder() / f"installed{'-' + extra if extra else ''}"
-    state = hashlib.sha256(
-        (ROOT / "pyproject.toml").read_bytes() + (ROOT / "constraints.txt").read_bytes()
-    ).hexdigest()
-    if stamp.is_file() and stamp.read_text() == state and Path(python()).exists():
+    state = _state()
+    if _is_installed(extra, state):
         return
-    if not Path(python()).exists():
+    if not _has_pip():
         say(f"Making a virtual environment in {folder()}")
-        venv.create(folder(), with_pip=True)
+        run([sys.executable, "-m", "venv", str(folder())])
     say(
         "Installing localspec. llama.cpp is compiled for this machine the first time: some minutes."
     )
     os.environ.setdefault("CMAKE_ARGS", "-DLLAVA_BUILD=OFF")
     what = f"{ROOT}[{extra}]" if extra else str(ROOT)
-    # Constraints would reach into the isolated builds too, where they have no business.
+    # As an option, since PIP_CONSTRAINT would reach into the isolated builds too.
     install = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run([*install, "-c", str(ROOT / "constraints.txt"), "-e", what])
-    stamp.write_text(state)
+    code = call([*install, "-c", str(ROOT / "constraints.txt"), "-e", what])
+    if code:
+        sys.exit(code if code == INTERRUPTED else COMPILER)
+    _stamp(extra).write_text(state, encoding="utf-8")
+
+
+def call(command: list[str]) -> int:
+    """Run a command in the checkout and give its exit code; 130 if Ctrl-C made it fail."""
+    interrupted = False
+    # Not subprocess.call, which kills the command soon after Ctrl-C: it got that too, and may
+    # want to end in its own way.
+    with subprocess.Popen(command, cwd=ROOT) as child:
+        while child.poll() is None:
+            try:
+                child.wait()
+            except KeyboardInterrupt:
+                interrupted = True
+    code = child.returncode if child.returncode >= 0 else 128 - child.returncode
+    return INTERRUPTED if interrupted and code else code
 
 
 def run(command: list[str]) -> None:
     """Run a command in the checkout and leave with its exit code if it fails."""
-    code = subprocess.call(command, cwd=ROOT)
+    code = call(command)
     if code:
         sys.exit(code)
 
@@ -69,3 +88,31 @@ def say(line: str) -> None:
 
 def _speaks_utf8() -> bool:
     return (sys.stderr.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def _state() -> str:
+    """Changes when the environment has to be brought up to date."""
+    told = hashlib.sha256(str(ROOT).encode())
+    for name in ("pyproject.toml", "constraints.txt"):
+        told.update((ROOT / name).read_bytes())
+    return told.hexdigest()
+
+
+def _stamp(extra: str) -> Path:
+    return folder() / f"localspec-installed{'-' + extra if extra else ''}"
+
+
+def _is_installed(extra: str, state: str) -> bool:
+    # an environment with any extra does for those who need none
+    stamps = [_stamp(extra)] if extra else folder().glob("localspec-installed*")
+    current = any(p.is_file() and p.read_text(encoding="utf-8") == state for p in stamps)
+    return current and Path(python()).exists()
+
+
+def _has_pip() -> bool:
+    """False too for what is left of an environment whose making failed half-way."""
+    if not Path(python()).exists():
+        return False
+    asked = [python(), "-m", "pip", "--version"]
+    quiet = subprocess.DEVNULL
+    return subprocess.call(asked, stdout=quiet, stderr=quiet) == 0

@@ -13,6 +13,14 @@ ROOT = Path(__file__).parents[1]
 CODE = sorted((ROOT / "localspec").rglob("*.py"))
 SCRIPTS = [p for p in sorted((ROOT / "scripts").iterdir()) if p.is_file()]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
+TEXTS = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(ROOT.glob("*.t*ml")),
+    ROOT / "constraints.txt",
+    ROOT / ".ci" / "run",
+    *sorted((ROOT / "docs").rglob("*.*")),
+    *sorted((ROOT / "recipes").glob("*.toml")),
+]
 MACHINE = re.compile("/" + "work/|/" + "root/|/" + "tmp/w|pypi" + r"\.org|pythonhosted" + r"\.org")
 
 
@@ -27,6 +35,11 @@ def test_a_file_holds_one_concept(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 400
     assert not MACHINE.search(text), "a path or host of one machine"
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_text_names_a_machine(path: Path) -> None:
+    assert not MACHINE.search(path.read_text(encoding="utf-8")), "a path or host of one machine"
 
 
 @pytest.mark.parametrize("path", CODE, ids=lambda p: str(p.relative_to(ROOT)))

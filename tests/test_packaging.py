@@ -45,6 +45,19 @@ def test_wheel_brings_recipes_and_templates(installed: Path) -> None:
     assert Path(shown).is_relative_to(installed)
 
 
+def test_editable_install_uses_the_recipes_of_the_checkout(tmp_path: Path) -> None:
+    """The copy that the install leaves in site-packages would go stale."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    how = ["--no-deps", "--no-build-isolation", "--target", str(tmp_path), "-e", str(ROOT)]
+    subprocess.run([*pip, *how], check=True)
+    code = (
+        f"import site; site.addsitedir({str(tmp_path)!r}); from localspec import recipe; "
+        "print(*[r.path for r in recipe.list_recipes()], sep='|')"
+    )
+    found = {Path(path) for path in python(code, tmp_path).split("|")}
+    assert found == set((ROOT / "recipes").glob("*.toml"))
+
+
 def test_checkout_brings_recipes() -> None:
     n_recipes = len(list((ROOT / "recipes").glob("*.toml")))
     assert python(LIST, ROOT) == str(n_recipes)

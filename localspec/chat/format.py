@@ -25,7 +25,7 @@ _CLOSING_TAGS = (
     (re.compile(rf"\[/({_THINK})\]", re.I), "[{}]"),
     (re.compile(rf"◁/({_THINK})▷", re.I), "◁{}▷"),
     (re.compile(rf"<\|/({_THINK})\|>", re.I), "<|{}|>"),
-    (re.compile(rf"<\|END_({_THINK})\|>"), "<|START_{}|>"),
+    (re.compile(r"<\|END_([A-Z_]*(?:THINK|THOUGHT|REASON)[A-Z_]*)\|>"), "<|START_{}|>"),
     (re.compile(rf"<\|end_of_({_THINK})\|>"), "<|begin_of_{}|>"),
 )
 

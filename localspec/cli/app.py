@@ -105,4 +105,7 @@ def options(
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

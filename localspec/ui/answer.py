@@ -5,6 +5,7 @@ one `LiveText`. Where standard output goes elsewhere, it gets the answer's chara
 Events in, terminal out: it knows nothing of sessions.
 """
 
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -20,6 +21,7 @@ from localspec.events import (
     RoundDone,
     TextDelta,
 )
+from localspec.ui.keyboard import keys_unseen
 from localspec.ui.live import DIM, GREEN, LiveText
 from localspec.ui.output import Streams, say, show_notice
 from localspec.ui.sanitize import TerminalText
@@ -69,6 +71,7 @@ class AnswerView:
         self._ascii = not can_encode(DOT + TIMES, streams.err)
         self._numbers: LiveNumbers | None = None
         self._thinking = False
+        self._keys = ExitStack()
 
     def show(self, event: AnswerEvent) -> None:
         """Draw the next event.
@@ -103,6 +106,8 @@ class AnswerView:
             self.show(finished)
 
     def __enter__(self) -> Self:
+        if self._live.can_draw:
+            self._keys.enter_context(keys_unseen(self._live.stream, raw=False))
         return self
 
     def __exit__(
@@ -111,9 +116,10 @@ class AnswerView:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._live.__exit__(kind, error, traceback)
-        if not isinstance(error, OSError):
-            self._end()
+        with self._keys:
+            self._live.__exit__(kind, error, traceback)
+            if not isinstance(error, OSError):
+                self._end()
 
     def _close(self, summary: str) -> None:
         self._live.clear_status()

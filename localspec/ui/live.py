@@ -30,6 +30,9 @@ _BEGIN_STATUS = "\x1b7\x1b[B\r\x1b[2K\x1b[?7l"
 _END_STATUS = "\x1b8\x1b[?7h"
 _REDRAW_EVERY_S = 0.1
 _LEAST_COLUMNS, _LEAST_ROWS = 20, 5
+# While a window's edge is dragged, tmux tells of a new width up to 0.25 s late. Meanwhile a cursor
+# that waits to wrap cannot be told, and drawing around it would cost a character.
+_CALM_AFTER_S = 0.5
 
 Style = str
 """Start sequence of a style, "" for none."""
@@ -40,18 +43,23 @@ class LiveText:
 
     On a stream that is no terminal, or a dumb one, there is the text alone. Text must hold no
     control characters but new lines and tabs, and start at the start of a line.
+
+    Attributes:
+        stream: where it goes.
+        can_draw: there is a status line here, if the screen is large enough.
     """
 
     def __init__(
         self, stream: TextIO, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._stream = stream
+        self.stream = stream
         self._clock = clock
         self.can_draw = can_move_cursor(stream) and not quiet
         self._column = CursorColumn()
         self._size = terminal_size(stream) if self.can_draw else (0, 0)
         self._status: Callable[[int], str] | None = None
         self._drawn_at: float | None = None
+        self._resized_at: float | None = None
 
     @property
     def at_line_start(self) -> bool:
@@ -62,7 +70,7 @@ class LiveText:
         """Write text after the text."""
         if not text:
             return
-        text = encodable(text, self._stream)
+        text = encodable(text, self.stream)
         styled = f"{style}{text}{_RESET}" if style else text
         if not self.can_draw:
             self._column.feed(text, 1 << 30)
@@ -107,12 +115,13 @@ class LiveText:
 
     def _follow_size(self) -> str:
         """Notice a resize; returns what takes away a line drawn at the old size."""
-        size = terminal_size(self._stream) if self.can_draw else self._size
+        size = terminal_size(self.stream) if self.can_draw else self._size
         if size == self._size:
             return ""
         if size[0] != self._size[0]:
             self._column.lose()
         self._size = size
+        self._resized_at = self._clock()
         return self._erased()
 
     def _erased(self) -> str:
@@ -129,15 +138,17 @@ class LiveText:
         now = self._clock()
         if self._drawn_at is not None and now - self._drawn_at < _REDRAW_EVERY_S:
             return ""
+        if self._resized_at is not None and now - self._resized_at < _CALM_AFTER_S:
+            return ""
         if not self._column.certain(columns):
             return ""
         self._drawn_at = now
-        line = encodable(self._status(columns - 1), self._stream)
+        line = encodable(self._status(columns - 1), self.stream)
         if cell_len(line) >= columns:
             line = set_cell_size(line, columns - 1)
         return f"{_MAKE_ROOM}{_BEGIN_STATUS}{DIM}{line}{_RESET}{_END_STATUS}"
 
     def _put(self, text: str) -> None:
         if text:
-            self._stream.write(text)
-            self._stream.flush()
+            self.stream.write(text)
+            self.stream.flush()

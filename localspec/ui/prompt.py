@@ -52,7 +52,7 @@ def open_prompt(history_file: Path | None, commands: Iterable[Command]) -> Itera
     if sys.stdin is None or not is_terminal(sys.stdin):
         yield PipedPrompt()
     elif can_move_cursor(screen):
-        with keys_unseen():
+        with keys_unseen(sys.stdin, raw=True):
             yield EditorPrompt(screen, history_file, CommandCompleter(commands))
     else:
         yield PlainPrompt(screen)

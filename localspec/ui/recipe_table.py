@@ -1,4 +1,7 @@
-"""Draws recipes: all in a table, or one in full. Plain values in, terminal out."""
+"""Draws recipes: all in a table, or one in full. Plain values in, terminal out.
+
+A recipe may come from anybody, so its text is made safe before it reaches the screen.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from localspec.ui.sanitize import safe_for_terminal
 
 
 def draw_recipes(records: Sequence[Mapping[str, Any]], console: Console) -> None:
@@ -18,11 +23,11 @@ def draw_recipes(records: Sequence[Mapping[str, Any]], console: Console) -> None
     table.add_column("what", overflow="fold")
     for record in sorted(records, key=lambda r: (r["verified"] is None, r["name"])):
         table.add_row(
-            Text(record["name"], "cyan"),
+            Text(safe_for_terminal(record["name"]), "cyan"),
             record["drafters"][0]["kind"],
             f"{record['minimum_memory_gb']:g} GB",
             "yes" if record["verified"] else "not yet",
-            Text(record["summary"]),
+            Text(safe_for_terminal(record["summary"])),
         )
     console.print(table)
     console.print(
@@ -36,7 +41,7 @@ def draw_recipe(record: Mapping[str, Any], console: Console) -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in _rows(record):
-        table.add_row(name, Text(value))
+        table.add_row(name, Text(safe_for_terminal(value)))
     console.print(table)
 
 
@@ -64,7 +69,7 @@ def _rows(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("run by us", "not yet"))
     else:
         rows.append(("run by us", f"{verified['what']}: {verified['result']}"))
-        rows.append(("", f"{verified['date']}, {verified['machine']}"))
+        rows.append(("", f"{verified['date']}, {verified['machine']}, {verified['versions']}"))
     return [*rows, ("file", record["path"])]
 
 

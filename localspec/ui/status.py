@@ -44,6 +44,7 @@ def summary_line(finished: Finished, *, ascii_only: bool = False) -> str:
         speculation.tokens_per_round,
         finished.live.times_plain,
     )
+    figures.append(f"first token after {finished.timing.prefill_s:.2f} s")
     prompt = f"{finished.prompt_tokens} prompt tokens"
     if finished.cached_tokens:
         prompt += f" ({finished.cached_tokens} still in memory)"

@@ -99,9 +99,9 @@ HUGE = {
 def test_an_endless_template_is_stopped(source: str) -> None:
     template = ChatTemplate(source, "", "", seconds=0.2)
     start = time.monotonic()
-    with pytest.raises(LocalspecError, match="too long|far too much"):
+    with pytest.raises(LocalspecError, match=r"too long|far too much"):
         template.render([Message("user", "hi")])
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize("source", HUGE.values(), ids=HUGE)
@@ -115,7 +115,7 @@ def test_a_huge_value_is_refused_before_it_fills_memory(source: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 200e6
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
     assert caught.value.message.endswith(".")
 
 

@@ -95,12 +95,21 @@ MARKERS = {
     "google-gemma-4-31B-it": Markers("<|channel>thought", "<channel|>"),
     "mistralai-Ministral-3-14B-Reasoning-2512": Markers("[THINK]", "[/THINK]"),
     **dict.fromkeys(
-        (
-            "GLM-4.7-Flash HuggingFaceTB-SmolLM3-3B Kimi-K2-Thinking Qwen-QwQ-32B Qwen-Qwen3-0.6B Qwen3.5-4B "
-            "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 Reka-Edge deepseek-ai-DeepSeek-R1-Distill-Qwen-32B "
-            "deepseek-ai-DeepSeek-V3.1 deepseek-ai-DeepSeek-V4 ibm-granite-granite-3.3-2B-Instruct "
-            "inclusionai-ling-3.0-flash"
-        ).split(),
+        [
+            "GLM-4.7-Flash",
+            "HuggingFaceTB-SmolLM3-3B",
+            "Kimi-K2-Thinking",
+            "Qwen-QwQ-32B",
+            "Qwen-Qwen3-0.6B",
+            "Qwen3.5-4B",
+            "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+            "Reka-Edge",
+            "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B",
+            "deepseek-ai-DeepSeek-V3.1",
+            "deepseek-ai-DeepSeek-V4",
+            "ibm-granite-granite-3.3-2B-Instruct",
+            "inclusionai-ling-3.0-flash",
+        ],
         Markers("<think>", "</think>"),
     ),
 }

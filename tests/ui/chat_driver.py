@@ -86,8 +86,8 @@ class ScriptedConversation:
             for word in words:
                 if n_sent and text == "fail":
                     raise LocalspecError("llama.cpp failed.", "Ask again.")
-                yield TextDelta(f"<{word}>")
                 n_sent += 1
+                yield TextDelta(f"<{word}>")
                 yield RoundDone(4, 3, numbers())
                 time.sleep(pause)
                 if text == "stuck":

@@ -38,7 +38,8 @@ def on_screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screens]:
 
 SUMMARY = [
     "3 tokens · 23.4 tokens/s · 1.85 × plain · 87 % accepted · 3.41 tokens/",
-    "round · 40 prompt tokens (12 still in memory) · drafter: draft-model",
+    "round · first token after 0.25 s · 40 prompt tokens (12 still in memor",
+    "y) · drafter: draft-model",
 ]
 
 
@@ -49,7 +50,7 @@ def test_answer(on_screen: Screens) -> None:
         for event in [*streamed("Hello,\nworld"), finished()]:
             view.show(event)
     assert terminal.rows() == ["Hello,", "world", *SUMMARY]
-    assert terminal.cursor() == (0, 4)
+    assert terminal.cursor() == (0, 5)
     assert terminal.colors() == {"default"}
 
 

@@ -75,11 +75,10 @@ def test_when_nobody_reads_on_the_answer_is_stopped_in_silence(tmp_path: Path) -
     ) as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(b"slow\nmore\n")
-        process.stdin.flush()
+        process.stdin.close()
         assert process.stdout.read(7) == b"<word0>"
         process.stdout.close()
         assert process.stderr.read() == b""
-        process.stdin.close()
     assert process.returncode == 0
     ends = [call[1] for call in calls(tmp_path / "log") if call[0] == "end"]
     assert len(ends) == 1
@@ -97,7 +96,7 @@ def test_ctrl_c_stops_the_answer_and_the_chat_with_it(tmp_path: Path) -> None:
     ) as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(b"slow\nmore\n")
-        process.stdin.flush()
+        process.stdin.close()
         assert process.stdout.read(7) == b"<word0>"
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
@@ -106,5 +105,4 @@ def test_ctrl_c_stops_the_answer_and_the_chat_with_it(tmp_path: Path) -> None:
         assert answer.endswith(">\n")
         assert "more" not in answer
         assert b"Traceback" not in process.stderr.read()
-        process.stdin.close()
     assert process.returncode == 130

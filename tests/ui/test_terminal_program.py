@@ -76,17 +76,36 @@ def test_long_answer_resized_in_tmux(tmux: Tmux) -> None:
     """Guards text and scrollback in a terminal that reflows, through 12 resizes."""
     tmux("send-keys", "-t", "t", f"cd '{ROOT}'; {' '.join(DRIVER)} --long --pace 0.002", "Enter")
     tmux.wait_for(lambda shown: "tokens/s" in shown)
-    seen = 0
     for size in [(45, 12), (80, 20), (31, 9), (120, 30), (20, 5), (60, 15)] * 2:
         tmux.resize(*size)
         time.sleep(0.1)
-        seen += "tokens/s" in tmux.shown()
+    assert "prompt tokens" not in tmux.shown(), "the answer was over before the resizes"
     shown = tmux.wait_for(lambda shown: "prompt tokens" in shown)
     shown = lines_of(shown[shown.index("Let me think.") :])
     expected = ["Let me think.", *(line for line in LONG.splitlines() if line)]
     assert shown[: len(expected)] == expected
     assert shown[len(expected)].startswith("3 tokens · 23.4 tokens/s")
-    assert seen > 3
+
+
+def test_enter_during_the_answer_in_tmux(tmux: Tmux) -> None:
+    """Guards the text against keys: an echoed Enter would move it into the status line."""
+    tmux("send-keys", "-t", "t", f"cd '{ROOT}'; {' '.join(DRIVER)} --pace 0.05", "Enter")
+    tmux.wait_for(lambda shown: "tokens/s" in shown)
+    tmux("send-keys", "-t", "t", "x", "Enter", "y", "Enter")
+    shown = tmux.wait_for(lambda shown: "prompt tokens" in shown)
+    assert "\n" + SHORT + "3 tokens" in shown
+    tmux("send-keys", "-t", "t", "stty -a", "Enter")
+    tmux.wait_for(lambda shown: " echo " in shown)
+
+
+def test_a_job_in_the_background_is_not_stopped() -> None:
+    """Guards `localspec run … &`: the system stops a job that changes the terminal from there."""
+    child = pexpect.spawn(
+        "bash", ["--norc", "-i"], cwd=ROOT, env=environment(PS1=""), encoding="utf-8", timeout=15
+    )
+    child.sendline(" ".join(DRIVER) + " & wait; echo status=$?")
+    child.expect(r"prompt tokens[^\0]*status=0\r")
+    child.close(force=True)
 
 
 def test_ctrl_c_in_tmux(tmux: Tmux) -> None:

@@ -1,0 +1,51 @@
+"""Ctrl-C at each stage of a run: the text that came is kept, the exit code is 130, nothing is dumped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals of a POSIX terminal"),
+]
+
+COMMAND = [sys.executable, "-m", "localspec", "run", "-m", "smollm2-135m", "--seed", "1"]
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*COMMAND, *arguments, "Write a long story."],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[bytes, str]:
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    said = err.decode()
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    return out, said
+
+
+def test_while_answering_keeps_the_text() -> None:
+    process = start("-n", "2000")
+    assert process.stdout is not None
+    first = process.stdout.read(20)
+    out, said = finish(process)
+    assert len(first + out) >= 20
+    assert "stopped" in said
+
+
+@pytest.mark.parametrize("after", [0.3, 0.6, 0.9])
+def test_while_starting_and_loading(after: float) -> None:
+    process = start("-n", "2000")
+    time.sleep(after)
+    finish(process)
