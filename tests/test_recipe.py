@@ -111,7 +111,10 @@ def test_own_recipe_wins(own_recipes: Path) -> None:
         (('file = "model.gguf"', 'file = "model.gguf"\npackages = ["x"]'), "sha256"),
         (('verified = "not yet"', 'verified = "yes"'), "verified"),
         (("[target]", "colour = 1\n[target]"), "colour is not a field of a recipe"),
-        (("minimum_memory_gb = 2", "minimum_memory_gb = inf"), "minimum_memory_gb must be a number"),
+        (
+            ("minimum_memory_gb = 2", "minimum_memory_gb = inf"),
+            "minimum_memory_gb must be a number",
+        ),
         (("summary =", "a = " + "[" * 5000 + "\nsummary ="), "nested too deeply"),
         (('"MIT"', '"MIT'), "TOML"),
     ],

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import BuiltinMethodType
 
-from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes, pass_context
+from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, LoopControlExtension
 from jinja2.filters import do_indent, make_attrgetter
@@ -119,9 +119,9 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             trim_blocks=True,
             lstrip_blocks=True,
             optimized=False,
-            finalize=_leave_for_rendering,
             extensions=[LoopControlExtension, GenerationTag],
         )
+        # Jinja computes some constants while it compiles; this is their budget.
         self.budget = Budget()
         self._clock = clock
         del self.globals["lipsum"]
@@ -296,13 +296,6 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         if sys.platform == "win32":
             pattern = pattern.replace("%-", "%#")
         return self._clock().strftime(pattern)
-
-
-@pass_context
-def _leave_for_rendering(_context: Context, value: object) -> object:
-    # A finalizer that needs the context keeps Jinja from computing constants while it compiles,
-    # where no budget is running.
-    return value
 
 
 def _raise_exception(message: str) -> None:

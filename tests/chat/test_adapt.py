@@ -2,8 +2,9 @@
 
 import pytest
 
+from localspec.chat.adapt import find_abilities
 from localspec.chat.template import ChatTemplate
-from localspec.errors import LocalspecError
+from localspec.errors import LocalspecError, UnsupportedFileError
 from localspec.messages import Message
 
 PLAIN = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
@@ -96,3 +97,16 @@ def test_turns_with_calls_are_not_merged() -> None:
     turns: list[dict[str, object]] = [{"role": "user", "content": "U"}, call, call]
     with pytest.raises(LocalspecError, match="alternate"):
         ChatTemplate(STRICT, "", "").render_turns(turns)
+
+
+def test_a_template_that_takes_too_long_is_tried_once() -> None:
+    """Each further try would take as long."""
+    tried: list[object] = []
+
+    def slow(turns: object, _prompt: bool) -> str:
+        tried.append(turns)
+        raise UnsupportedFileError("too long")
+
+    with pytest.raises(UnsupportedFileError):
+        find_abilities(slow)
+    assert len(tried) == 1

@@ -61,6 +61,11 @@ def derived(source: str) -> ChatFormat:
             HEAD + TAIL + "{{ '<m>\n' if enable_thinking else '<m></m>' }}{% endif %}",
             Markers("<m>", "</m>"),
         ),
+        (
+            "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+            "{% if not enable_thinking %}<m></m>{% endif %}",
+            Markers("<m>", "</m>"),
+        ),
         # Only the source speaks of it.
         (HEAD + "{% set c = m.content.split('</think>')[-1] %}" + TAIL + "{% endif %}", THINK),
         ("{# [/THINK] #}" + HEAD + TAIL + "{% endif %}", Markers("[THINK]", "[/THINK]")),

@@ -60,6 +60,7 @@ def split(text: str, format: ChatFormat = THINK, in_reasoning: bool = False) -> 
 )
 def test_a_reply_is_split(text: str, reasoning: str, answer: str) -> None:
     assert split(text) == (reasoning, answer)
+    assert characters([(c, False) for c in text]) == characters([(text, False)])
 
 
 def test_a_reply_that_begins_inside_the_thought() -> None:
