@@ -3,6 +3,9 @@
 Standard library only, since it runs before anything is installed.
 """
 
+# An old Python too must get as far as being told that it is too old.
+from __future__ import annotations
+
 import hashlib
 import os
 import subprocess

@@ -39,7 +39,7 @@ ENDLESS = {
 
 HUGE = {
     "range": "{% for i in range(10**9) %}x{% endfor %}",
-    "output": loops("x"),
+    "output": loops("x" * 100),
     "output of a variable": BIG + "{% for i in range(9999) %}{{ big }}{% endfor %}",
     "captured output": BIG
     + "{% set y %}{% for i in range(9999) %}{{ big }}{% endfor %}{% endset %}",
@@ -88,7 +88,7 @@ HUGE = {
     "to_bytes": "{{ (1).to_bytes(10**10, 'big') }}",
     "namespaces full of text": BIG + "{% set n = namespace(l=[]) %}{% for i in range(9999) %}"
     "{% set n.l = n.l + [namespace(x=big ~ i)] %}{% endfor %}",
-    "one list under many keys": "{{ dict.fromkeys(range(99999), [1] * 90000) }}",
+    "one list under many keys": "{{ dict.fromkeys(range(99999), [1] * 9000) }}",
     "fromkeys": BIG + "{{ dict.fromkeys(range(99999), big) }}",
     "punycode": BIG + "{{ big.encode('punycode') }}",
     "while compiling": "{% autoescape 'a' | center(10**10) %}{% endautoescape %}",
