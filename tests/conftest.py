@@ -1,10 +1,14 @@
 """Fixtures of all tests."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from tests.tiny import TinyModels, Variant, write
+
+# A job in the background has Ctrl-C ignored, and so would every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from localspec.llama.library import library
 from localspec.llama.memory import open_memory
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan
+from localspec.llama.uninterrupted import uninterrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,10 @@ class LlamaContext:
     def __init__(self, model: LlamaModel, settings: ContextSettings) -> None:
         lib = library()
         lib.forget_log()
-        self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(settings))
+        with uninterrupted() as key:
+            self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(settings))
+            if key.requested and self.handle:
+                llama_cpp.llama_free(self.handle)
         if not self.handle:
             raise OutOfResourcesError(
                 f"no room for a context of {settings.n_ctx} tokens: {lib.reason()}",

@@ -10,6 +10,7 @@ import llama_cpp
 
 from localspec.errors import UnsupportedFileError
 from localspec.llama.library import library
+from localspec.llama.uninterrupted import uninterrupted
 from localspec.llama.vocab import Vocab
 
 
@@ -37,14 +38,18 @@ class LlamaModel:
         params = llama_cpp.llama_model_default_params()
         params.use_extra_bufts = use_extra_bufts
 
-        @llama_cpp.llama_progress_callback
-        def report(fraction: float, _: ctypes.c_void_p) -> bool:
-            if on_progress is not None:
-                on_progress(fraction)
-            return True
+        with uninterrupted() as key:
 
-        params.progress_callback = report
-        handle = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+            @llama_cpp.llama_progress_callback
+            def report(fraction: float, _: ctypes.c_void_p) -> bool:
+                if on_progress is not None:
+                    on_progress(fraction)
+                return not key.requested
+
+            params.progress_callback = report
+            handle = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+            if key.requested and handle:
+                llama_cpp.llama_model_free(handle)
         if not handle:
             raise UnsupportedFileError(
                 f"{path.name} cannot be loaded: {lib.reason()}", f"localspec inspect {path}"

@@ -40,7 +40,7 @@ def test_same_text_past_512_cells_and_past_the_window(name: str, temperature: fl
     """From 512 cells on llama.cpp splits one-row attention, and a window of 512 has moved on."""
     params = SamplingParams(temperature=temperature, seed=7, repeat_penalty=1.05)
     with Runtime(located(choose(name)), Wishes(n_ctx=2048)) as runtime:
-        text = " ".join(PROMPTS) + " " + " ".join(reversed(PROMPTS))
+        text = " ".join(PROMPTS * 3)
         prompt = runtime.vocab.tokenize(text, add_bos=True, parse_special=False)
         assert len(prompt) > 500
         plain = write(runtime, "plain", prompt, params, 256)

@@ -29,12 +29,11 @@ def environment(**more: str) -> dict[str, str]:
 class Tmux:
     """One window of a tmux server of its own."""
 
-    def __init__(self, socket: Path) -> None:
-        self._command = ["tmux", "-S", str(socket), "-f", os.devnull]
-        self("new-session", "-d", "-x", "60", "-y", "15", "-s", "t", "sh")
-        self("set-option", "-g", "history-limit", "5000")
-        # the limit counts for windows opened from now on
-        self("new-window", "-t", "t", "env PS1= sh")
+    def __init__(self, folder: Path) -> None:
+        settings = folder / "tmux.conf"
+        settings.write_text("set -g history-limit 5000\n", "utf-8")
+        self._command = ["tmux", "-S", str(folder / "socket"), "-f", str(settings)]
+        self("new-session", "-d", "-x", "60", "-y", "15", "-s", "t", "env PS1= sh")
 
     def __call__(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -63,7 +62,7 @@ class Tmux:
 def tmux(tmp_path: Path) -> Iterator[Tmux]:
     if not shutil.which("tmux"):
         pytest.skip("tmux is not installed")
-    window = Tmux(tmp_path / "tmux")
+    window = Tmux(tmp_path)
     yield window
     window("kill-server")
 
