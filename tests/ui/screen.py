@@ -6,6 +6,7 @@ The kernel's line discipline is in between, as in a terminal window: it turns ne
 import fcntl
 import io
 import os
+import select
 import struct
 import termios
 import unicodedata
@@ -24,6 +25,7 @@ from localspec.events import (
 )
 
 _SLICE = 256
+_PATIENCE_S = 10.0
 
 
 class _RealisticScreen(pyte.HistoryScreen):
@@ -50,7 +52,6 @@ class Terminal(io.TextIOBase):
     def __init__(self, columns: int, lines: int, encoding: str = "utf-8") -> None:
         self._encoding = encoding
         self._master, self._slave = os.openpty()
-        os.set_blocking(self._master, False)
         self._screen = _RealisticScreen(columns, lines, history=100_000, ratio=0.001)
         self._feed = pyte.ByteStream(self._screen)
         self.n_draws = 0
@@ -69,9 +70,20 @@ class Terminal(io.TextIOBase):
         data = text.encode(self._encoding)
         self.n_draws += data.count(b"\x1b7")
         for start in range(0, len(data), _SLICE):
-            os.write(self._slave, data[start : start + _SLICE])
-            self._feed.feed(os.read(self._master, 65536))
+            piece = data[start : start + _SLICE]
+            os.write(self._slave, piece)
+            # the line discipline makes two bytes of each new line
+            self._show(len(piece) + piece.count(b"\n"))
         return len(text)
+
+    def _show(self, n_bytes: int) -> None:
+        """Bring that many bytes to the screen; the kernel hands them over when it likes."""
+        while n_bytes:
+            if not select.select([self._master], [], [], _PATIENCE_S)[0]:
+                raise TimeoutError(f"{n_bytes} bytes did not come out of the terminal")
+            arrived = os.read(self._master, n_bytes)
+            self._feed.feed(arrived)
+            n_bytes -= len(arrived)
 
     def isatty(self) -> bool:
         return os.isatty(self._slave)

@@ -149,6 +149,21 @@ def test_no_status_until_the_size_is_calm(terminal: Callable[[int, int], Termina
         assert screen.rows() == ["one", "two three four", "STATUS"]
 
 
+def test_no_status_in_a_line_that_was_resized(
+    terminal: Callable[[int, int], Terminal],
+) -> None:
+    """Guards the last character: where a narrower window has put the cursor is not known."""
+    screen = terminal(60, 10)
+    with LiveText(screen, clock=always()) as live:
+        live.write("x" * 40)
+        screen.resize(50, 10)
+        for _ in range(5):
+            live.status(lambda n: "STATUS")
+        assert screen.n_draws == 0
+        live.write("\n")
+        assert screen.n_draws == 1
+
+
 def test_resize_while_text_runs(terminal: Callable[[int, int], Terminal]) -> None:
     """Guards words and their order through 30 resizes on a screen that does not reflow."""
     pick = random.Random(3)
