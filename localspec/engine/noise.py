@@ -5,6 +5,8 @@ text depends on nothing but the seed and the target (Daliri, Musco, Suresh: "Cou
 communication and drafter-invariant speculative decoding", arXiv 2408.07978).
 """
 
+from math import log
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,9 +14,6 @@ _GAMMA = 0x9E3779B97F4A7C15
 _MIX1 = 0xBF58476D1CE4E5B9
 _MIX2 = 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
-
-_FEW = 24
-"""Up to so many ids Python hashes faster than numpy, whose code is out of the cache after a pass."""
 
 
 def _mix(x: int) -> int:
@@ -35,14 +34,24 @@ def gumbel(seed: int, position: int, ids: NDArray[np.integer]) -> NDArray[np.flo
     Returns:
         Noise, shape (n,): independent over seeds, positions and ids.
     """
-    key = _mix((_mix(seed & _MASK) + (position + 1) * _GAMMA) & _MASK)
-    if ids.shape[0] <= _FEW:
-        bits = np.array([_mix((key + i * _GAMMA) & _MASK) >> 11 for i in ids.tolist()], np.float64)
-    else:
-        x = np.uint64(key) + ids.astype(np.uint64) * np.uint64(_GAMMA)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(_MIX1)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(_MIX2)
-        x ^= x >> np.uint64(31)
-        bits = (x >> np.uint64(11)).astype(np.float64)
+    x = np.uint64(noise_key(seed, position)) + ids.astype(np.uint64) * np.uint64(_GAMMA)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(_MIX1)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(_MIX2)
+    x ^= x >> np.uint64(31)
     # 53 bits centred in their cell: never 0 or 1, so both logarithms are finite.
-    return -np.log(-np.log((bits + 0.5) * 2.0**-53))
+    return -np.log(-np.log(((x >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53))
+
+
+def noise_key(seed: int, position: int) -> int:
+    """What `gumbel_at` needs to know of a seed and a position."""
+    return _mix((_mix(seed & _MASK) + (position + 1) * _GAMMA) & _MASK)
+
+
+def gumbel_at(key: int, token: int) -> float:
+    """The noise of one token id: what `gumbel` gives, for a few ids, without numpy.
+
+    Args:
+        key: from `noise_key`.
+        token: token id.
+    """
+    return -log(-log(((_mix((key + token * _GAMMA) & _MASK) >> 11) + 0.5) * 2.0**-53))

@@ -9,6 +9,7 @@ it, on nothing else, so nothing here has to be rolled back when a draft is rejec
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +17,12 @@ from numpy.typing import NDArray
 from localspec.engine.backend import Logits
 from localspec.engine.candidates import most_likely
 from localspec.engine.noise import gumbel
+from localspec.engine.shortlist import NEAR, Pick, pick_near
+from localspec.errors import LocalspecError
 from localspec.params import SamplingParams
-
-_CONFIDENCE_TOP = 32
-"""Candidates over which a greedy pick's probability is computed; the rest weighs next to nothing."""
 
 _HEAD = 256
 """Tokens looked at first for top-p without top-k."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """A chosen token and its probability among the candidates, 0..1."""
-
-    token: int
-    probability: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +30,7 @@ class Candidates:
     """What can be picked at one place.
 
     Attributes:
-        ids: token ids, shape (n,); most likely first where anything was cut.
+        ids: token ids, shape (n,); most likely first where top-k, top-p or min-p cut anything.
         logits: after temperature, shape (n,).
         scores: logit + noise, shape (n,); the largest is picked. Adding noise to the logits instead of
             the log probabilities shifts all by the same and picks the same.
@@ -54,7 +46,7 @@ class Candidates:
         weights = np.exp(self.logits - self.logits.max())
         return np.asarray(weights / weights.sum())
 
-    def pick(self) -> "Pick":
+    def pick(self) -> Pick:
         """The one with the largest score."""
         best = int(self.scores.argmax())
         odds = float(np.exp(self.logits - self.logits[best]).sum())
@@ -92,25 +84,37 @@ class Sampler:
             row: logits, shape (n_vocab,).
             position: index in the sequence of the token to be chosen.
             window: what `window` gave for the tokens before it.
+
+        Raises:
+            LocalspecError: the row holds something that is not a number.
         """
-        return self.candidates(row, position, window).pick()
+        row = self._adjusted(row, window)
+        return pick_near(row, self.params, position) or self._candidates(row, position).pick()
 
     def token(self, row: Logits, position: int, window: list[int]) -> int:
         """Like `pick`, without the probability: what verification needs, and cheaper when greedy."""
         if self.params.temperature > 0:
-            found = self.candidates(row, position, window)
-            return int(found.ids[found.scores.argmax()])
-        return int(self._adjusted(row, window).argmax())
+            return self.pick(row, position, window).token
+        row = self._adjusted(row, window)
+        best = int(row.argmax())
+        if isnan(row.item(best)):
+            raise _not_numbers()
+        return best
 
     def candidates(self, row: Logits, position: int, window: list[int]) -> Candidates:
         """All tokens that survive truncation at `position`, with their scores.
 
-        At temperature 0 the scores are the logits themselves.
+        This is the definition of a pick. At temperature 0 the scores are the logits themselves, and
+        only tokens near the largest are given.
         """
+        return self._candidates(self._adjusted(row, window), position)
+
+    def _candidates(self, row: Logits, position: int) -> Candidates:
         params = self.params
-        row = self._adjusted(row, window)
+        if isnan(row.max()):
+            raise _not_numbers()
         if params.temperature <= 0:
-            ids = most_likely(row, _CONFIDENCE_TOP)
+            ids = np.flatnonzero(row >= row.max() - np.float32(NEAR))
             logits = row[ids].astype(np.float64)
             return Candidates(ids, logits, logits)
         ids, logits = self._truncate(row)
@@ -176,3 +180,10 @@ class Sampler:
             logits - n * np.float32(params.frequency_penalty) - np.float32(params.presence_penalty)
         )
         return row
+
+
+def _not_numbers() -> LocalspecError:
+    return LocalspecError(
+        "the model's output is not numbers (NaN): its file is damaged, or its numbers overflow here",
+        "pull it again, or try another quantization of the same model",
+    )

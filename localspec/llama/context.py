@@ -66,6 +66,7 @@ class LlamaContext:
         self.n_outputs_max = _n_outputs(settings)
         self.memory = open_memory(self.handle, model.n_swa)
         self._batch = LlamaBatch(self.n_batch)
+        self._rows, self._address = np.empty((0, self.n_vocab), np.float32), 0
         # A filled-up pass is cut back after it, which recurrent state cannot be.
         self._min_rows = settings.numerics.min_rows if model.can_roll_back else 1
 
@@ -92,9 +93,15 @@ class LlamaContext:
             return np.empty((0, self.n_vocab), np.float32)
         # Reading logits waits for the device, so a clock read after this call is right on GPUs too.
         address = ctypes.addressof(llama_cpp.llama_get_logits(self.handle).contents)
-        n_floats = n_outputs * self.n_vocab
-        buffer = (ctypes.c_float * n_floats).from_address(address)
-        return np.ctypeslib.as_array(buffer).reshape(n_outputs, self.n_vocab)
+        return self._rows_at(address, n_outputs)
+
+    def _rows_at(self, address: int, n_outputs: int) -> NDArray[np.float32]:
+        """llama.cpp's own rows as an array; the view is kept, since the buffer moves only when it grows."""
+        if address != self._address or n_outputs > len(self._rows):
+            buffer = (ctypes.c_float * (n_outputs * self.n_vocab)).from_address(address)
+            self._rows = np.ctypeslib.as_array(buffer).reshape(n_outputs, self.n_vocab)
+            self._address = address
+        return self._rows[:n_outputs]
 
     def _decode_filled(self, batch: Batch) -> NDArray[np.float32]:
         """Run a pass of one row together with a token that is forgotten again.

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from localspec.engine.candidates import most_likely
 from localspec.engine.noise import gumbel
 from localspec.engine.sampling import Sampler
+from localspec.engine.shortlist import pick_near
+from localspec.errors import LocalspecError
 from localspec.params import SamplingParams
 from tests.engine.reference import llama_cpp_distribution
 
@@ -96,3 +98,55 @@ def test_extreme_rows_do_not_break_the_pick() -> None:
         assert Sampler(params).token(row, 3, []) == 17
     flat = np.zeros(1000, np.float32)
     assert 0 <= Sampler(SamplingParams(top_k=0, top_p=1.0, min_p=0.0)).token(flat, 3, []) < 1000
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.sampled_from([3, 40, 5000]),
+    spread=st.sampled_from([0.1, 1.0, 3.0, 6.0, 12.0]),
+    temperature=st.sampled_from([0.0, 0.3, 0.8, 1.5]),
+    top_k=st.sampled_from([0, 1, 2, 20, 40]),
+    top_p=st.sampled_from([0.3, 0.8, 0.95, 0.999, 1.0]),
+    min_p=st.sampled_from([0.0, 0.0001, 0.05, 0.4]),
+    ties=st.booleans(),
+)
+def test_the_short_cut_picks_what_the_definition_does(
+    seed: int, n: int, spread: float, ties: bool, **given_params: float
+) -> None:
+    """The everyday pick looks at a few tokens only; where more could matter it must say so."""
+    row = row_of(n, seed, spread)
+    row = np.round(row) if ties else row
+    params = SamplingParams(seed=seed, **given_params)
+    found = pick_near(row, params, seed)
+    if found is not None:
+        definition = Sampler(params).candidates(row, seed, []).pick()
+        assert found.token == definition.token
+        assert found.probability == pytest.approx(definition.probability, rel=1e-9)
+
+
+def test_the_short_cut_is_taken_on_everyday_rows() -> None:
+    """It is worth its lines only if it answers nearly always, for the defaults of most models."""
+    for params in (
+        SamplingParams(temperature=0.0),
+        SamplingParams(temperature=0.8, top_k=40, top_p=0.95, min_p=0.05),
+        SamplingParams(temperature=0.7, top_k=20, top_p=0.8, min_p=0.0),
+        SamplingParams(temperature=1.0, top_k=64, top_p=0.95, min_p=0.0),
+    ):
+        rows = [row_of(50_000, seed, 1.0) for seed in range(60)]
+        for seed, row in enumerate(rows):
+            row[seed : seed + 6] = [14.0, 13.0, 12.0, 10.0, 9.0, 7.0]
+        taken = sum(pick_near(row, params, 5) is not None for row in rows)
+        assert taken >= 55, params
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize("top_k", [0, 40])
+def test_a_row_that_is_not_numbers_is_an_error(temperature: float, top_k: int) -> None:
+    """A damaged tensor gives NaN, of which any pick would be made up."""
+    row = row_of(500, 1)
+    row[7] = np.nan
+    sampler = Sampler(SamplingParams(temperature=temperature, top_k=top_k))
+    for pick in (sampler.pick, sampler.token, sampler.candidates):
+        with pytest.raises(LocalspecError, match="not numbers"):
+            pick(row, 0, [])
