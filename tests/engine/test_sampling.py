@@ -150,3 +150,12 @@ def test_a_row_that_is_not_numbers_is_an_error(temperature: float, top_k: int) -
     for pick in (sampler.pick, sampler.token, sampler.candidates):
         with pytest.raises(LocalspecError, match="not numbers"):
             pick(row, 0, [])
+
+
+def test_the_short_cut_sees_that_many_small_tokens_weigh_something() -> None:
+    """5,000 tokens just out of sight weigh more than the two in sight: top-p must count them."""
+    row = np.full(5000, -8.1, np.float32)
+    row[[3, 9]] = [0.0, -1.0]
+    params = SamplingParams(temperature=0.8, top_k=0, top_p=0.9, min_p=0.0)
+    assert len(Sampler(params).candidates(row, 0, []).ids) > 2
+    assert pick_near(row, params, 0) is None
