@@ -42,10 +42,12 @@ class DepthParams:
     Attributes:
         depth: fixed number of draft tokens a round; None lets measured costs decide.
         max_depth: upper bound of a draft, in tokens.
+        threshold: draft on while the drafter's probability is at least this; None leaves it to `depth`.
     """
 
     depth: int | None = None
     max_depth: int = 16
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ import psutil
 from localspec.chat.format import ChatFormat
 from localspec.chat.named import named_template
 from localspec.chat.template import ChatTemplate
-from localspec.engine.depth import make_policy
+from localspec.engine.depth import DepthPolicy, FixedDepth, NoDraft, ThresholdDepth
 from localspec.engine.drafters.base import Drafter
 from localspec.engine.drafters.draft_model import DraftModel
 from localspec.engine.drafters.lookup import LookupDrafter
-from localspec.engine.drafters.none import NoDrafter
 from localspec.engine.loop import Engine
+from localspec.engine.margin import MarginDepth
 from localspec.errors import OutOfResourcesError, UnsupportedFileError
 from localspec.events import Loading, Notice
 from localspec.llama.context import ContextSettings, LlamaContext
@@ -30,7 +30,7 @@ from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan, plan_numerics
 from localspec.llama.threads import usable_cores
 from localspec.llama.vocab import Vocab
-from localspec.pair import LocalPair
+from localspec.pair import DrafterKind, LocalPair
 from localspec.params import DepthParams, Numerics
 from localspec.store.architectures import require_runnable
 from localspec.store.header import Header, read_header
@@ -154,13 +154,36 @@ class Runtime:
         draft_context = None
         if drafter is not None:
             draft_context = stack.enter_context(LlamaContext(drafter, settings))
-        depth = wishes.depth.depth
-        policy = make_policy(
-            DepthParams(None if depth is None else min(depth, self.max_depth), self.max_depth)
-        )
-        self.engine = Engine(
-            context, self._drafter(draft_context, target.can_roll_back), policy, target.vocab.ends
-        )
+        self.drafters: dict[DrafterKind, Drafter] = {}
+        if target.can_roll_back:
+            self.drafters["lookup"] = LookupDrafter()
+        if drafter is not None and draft_context is not None:
+            self.drafters["draft-model"] = DraftModel(
+                draft_context, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
+            )
+        self.engine = Engine(context, [], NoDraft(), target.vocab.ends)
+        self.kind: DrafterKind = self.pair.kind if target.can_roll_back else "none"
+        self.use(self.kind, self._policy(wishes.depth))
+
+    def use(self, kind: DrafterKind, policy: DepthPolicy) -> None:
+        """Have another drafter or another policy from the next answer on.
+
+        Args:
+            kind: which drafter; its model must be open.
+            policy: decides draft lengths. One that learns may look up in the text beside a drafter model.
+        """
+        chosen = [self.drafters[kind]] if kind != "none" else []
+        if kind == "draft-model" and isinstance(policy, MarginDepth):
+            chosen = [self.drafters["lookup"], *chosen]
+        self.engine.drafters, self.engine.depth = chosen, policy
+
+    def _policy(self, wished: DepthParams) -> DepthPolicy:
+        """The policy that the parameters ask for."""
+        if wished.threshold is not None:
+            return ThresholdDepth(self.max_depth, wished.threshold)
+        if wished.depth is None:
+            return MarginDepth(self.max_depth)
+        return FixedDepth(min(wished.depth, self.max_depth))
 
     def _load(
         self, role: Literal["target", "drafter"], path: Path, numerics: NumericsPlan
@@ -220,13 +243,6 @@ class Runtime:
             n_threads=wishes.n_threads or usable_cores(),
             numerics=numerics,
         )
-
-    def _drafter(self, context: LlamaContext | None, can_roll_back: bool) -> Drafter:
-        if not can_roll_back:
-            return NoDrafter()
-        if context is not None:
-            return DraftModel(context, self.vocab.n_tokens)
-        return LookupDrafter() if self.pair.kind == "lookup" else NoDrafter()
 
     def _template_source(self) -> str | None:
         recipe = self.pair.recipe

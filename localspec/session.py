@@ -234,7 +234,7 @@ class Session:
             yield from reply.feed(self.runtime.vocab.piece(token), i < done.n_accepted)
             if reply.stopped:
                 break
-        yield RoundDone(done.n_drafted, done.n_accepted, self._live(sequence))
+        yield RoundDone(len(done.draft.tokens), done.n_accepted, self._live(sequence))
 
     def _check_size(self, n_tokens: int) -> None:
         n_ctx = self.runtime.engine.target.n_ctx
@@ -277,7 +277,7 @@ class Session:
                 plain_tokens_per_s=stats.plain_tokens_per_s,
             ),
             speculation=Speculation(
-                drafter=self.runtime.engine.drafter.kind,
+                drafter=self.runtime.kind,
                 rounds=stats.rounds,
                 drafted=stats.drafted,
                 tested=stats.tested,

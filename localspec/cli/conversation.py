@@ -57,7 +57,7 @@ class SwitchableConversation:
         runtime = self._session.runtime
         if runtime.drafter_header is not None:
             return runtime.drafter_header.name
-        return runtime.engine.drafter.kind
+        return runtime.kind
 
     @property
     def system(self) -> str | None:

@@ -6,6 +6,7 @@ The engine knows token ids only; `session.py` turns them into text.
 """
 
 from collections.abc import Iterator
+from collections.abc import Sequence as ListLike
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from localspec.batch import Batch
 from localspec.engine.backend import Model
-from localspec.engine.depth import DepthPolicy, RoundCost
+from localspec.engine.depth import DepthPolicy, Outcome, Verdicts
 from localspec.engine.drafters.base import Draft, Drafter
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence, common_prefix
@@ -32,15 +33,17 @@ class Round:
         sequence: the sequence, already updated.
         tokens: new tokens, in order; empty while the prompt is being read.
         n_accepted: how many of them, from the first on, came from the draft.
-        n_drafted: proposals that were verified.
-        seconds: wall-clock time of the step.
+        draft: what was proposed; its tokens are those that were verified.
+        draft_s: seconds spent drafting, for all sequences of the step.
+        verify_s: seconds of the target's pass and the walk over its rows.
     """
 
     sequence: Sequence
     tokens: list[int]
     n_accepted: int
-    n_drafted: int
-    seconds: float
+    draft: Draft
+    draft_s: float
+    verify_s: float
 
 
 @dataclass(slots=True)
@@ -62,20 +65,24 @@ class _Slot:
 
 
 class Engine:
-    """Runs sequences on a target with one drafter.
+    """Runs sequences on a target with one drafter or several.
 
     Args:
         target: the model whose text this is.
-        drafter: proposes; see `drafters/`.
+        drafters: propose, the cheapest first; see `drafters/`.
         depth: decides draft lengths.
         ends: end-of-generation tokens.
     """
 
     def __init__(
-        self, target: Model, drafter: Drafter, depth: DepthPolicy, ends: frozenset[int]
+        self,
+        target: Model,
+        drafters: ListLike[Drafter],
+        depth: DepthPolicy,
+        ends: frozenset[int],
     ) -> None:
         self.target = target
-        self.drafter = drafter
+        self.drafters = list(drafters)
         self.depth = depth
         self.ends = ends
         self._slots = [_Slot() for _ in range(target.n_seq_max)]
@@ -108,7 +115,8 @@ class Engine:
         slot.sequence, slot.held = sequence, prompt[:n_past]
         if max_tokens is not None and max_tokens <= 0:
             sequence.finish = "length"
-        self.drafter.begin(sequence)
+        for drafter in self.drafters:
+            drafter.begin(sequence)
         return sequence
 
     def close(self, sequence: Sequence, n_keep: int | None = None) -> None:
@@ -125,7 +133,15 @@ class Engine:
             del sequence.tokens[n_keep:]
         n_past = min(sequence.n_past, len(sequence.tokens) - 1)
         slot.held, slot.sequence = sequence.tokens[:n_past], None
-        self.drafter.end(sequence)
+        for drafter in self.drafters:
+            drafter.end(sequence)
+
+    def forget(self) -> None:
+        """Drop what is remembered of texts that are over, so that the next prompt is read afresh."""
+        for seq_id, slot in enumerate(self._slots):
+            if slot.sequence is None and slot.held:
+                self.target.memory.drop(seq_id)
+                slot.held = []
 
     def stream(self, sequence: Sequence) -> Iterator[Round]:
         """Step until one sequence is finished, yielding its rounds."""
@@ -145,30 +161,48 @@ class Engine:
         # 2) one batch for all, one target pass
         batch, spans = self._lay_out(drafts)
         rows = self.target.decode(batch)
-        # 3) walk the rows, 4) roll memory back to what stays, 5) tell drafter and policy
-        rounds = [self._settle(span, rows) for span in spans]
-        seconds = perf_counter() - started
-        self._observe(spans, rounds, len(batch), drafted - started, seconds)
+        # 3) walk the rows, 4) roll memory back to what stays, 5) tell drafters and policy
+        verdicts = [self._settle(span, rows) for span in spans]
+        done = perf_counter()
+        draft_s, verify_s = drafted - started, done - drafted
+        self._observe(spans, verdicts, len(batch), draft_s, verify_s)
         return [
-            Round(span.draft.sequence, tokens, n_accepted, len(span.draft.tokens), seconds)
-            for span, (tokens, n_accepted, _) in zip(spans, rounds, strict=True)
+            Round(v.draft.sequence, tokens, v.n_accepted, v.draft, draft_s, verify_s)
+            for tokens, v in verdicts
         ]
 
     def _draft(self, active: list[Sequence]) -> list[Draft]:
-        limits = self._limits(active, self.depth.plan())
+        limits = self._limits(active, self.depth.max_depth)
         drafts = [Draft(s, limit) for s, limit in zip(active, limits, strict=True)]
-        growing = [d for d in drafts if d.limit > 0]
+        self.depth.plan(drafts)
+        for i, drafter in enumerate(self.drafters):
+            asked = [
+                d for d in drafts if d.limit > 0 and not d.tokens and self.depth.starts(d, drafter)
+            ]
+            for d in asked:
+                d.kind = drafter.kind
+            self._grow(drafter, asked)
+            for other in self.drafters[i + 1 : i + 2]:
+                for j, d in enumerate(drafts):
+                    if d.tokens and d in asked and not self.depth.prefers(d, other):
+                        drafts[j] = Draft(d.sequence, d.limit)
+        for d, n_worth in zip(drafts, self.depth.allot(drafts), strict=True):
+            d.cut(n_worth)
+        return drafts
+
+    def _grow(self, drafter: Drafter, growing: list[Draft]) -> None:
+        """Let drafts grow level by level, as long as the policy wants more of each."""
+        n_behind = sum(drafter.n_behind(d.sequence) for d in growing)
         while growing:
+            started = perf_counter()
+            grown = drafter.draft(growing)
+            self.depth.drafted(drafter, len(growing), n_behind, perf_counter() - started)
             growing = [
                 d
-                for d in self.drafter.draft(growing)
+                for d in grown
                 if len(d.tokens) < d.limit and d.tokens[-1] not in self.ends and self.depth.more(d)
             ]
-        for d in drafts:
-            if d.tokens:
-                n_worth = self.depth.worth(d)
-                del d.tokens[n_worth:], d.confidences[n_worth:]
-        return drafts
+            n_behind = len(growing)
 
     def _limits(self, active: list[Sequence], depth: int) -> list[int]:
         """Most draft tokens for each sequence: none while it reads its prompt, and never past what
@@ -197,7 +231,7 @@ class Engine:
                 continue
             reaches_end = s.n_past + len(pending) == len(s.tokens)
             if not reaches_end:
-                draft.tokens.clear()
+                draft.cut(0)
             wanted = len(draft.tokens) + 1 if reaches_end else 0
             batch.add(pending + draft.tokens, s.n_past, s.seq_id, wanted)
             spans.append(_Span(draft, len(pending), n_outputs, reaches_end))
@@ -205,21 +239,22 @@ class Engine:
             self.target.memory.mark(s.seq_id)
         return batch, spans
 
-    def _settle(self, span: _Span, rows: NDArray[np.float32]) -> tuple[list[int], int, int]:
-        """Decide one sequence's round; returns its new tokens, how many were accepted and tested."""
-        s, draft = span.draft.sequence, span.draft.tokens
+    def _settle(self, span: _Span, rows: NDArray[np.float32]) -> tuple[list[int], Verdicts]:
+        """Decide one sequence's round; returns its new tokens and what became of the draft."""
+        s, draft = span.draft.sequence, span.draft
         if not span.reaches_end:
             s.n_past += span.n_pending
-            return [], 0, 0
-        own = rows[span.first_output : span.first_output + len(draft) + 1]
-        verdict = verify(own, draft, s.sampler, s.tokens, self.ends)
+            return [], Verdicts(draft, 0, 0)
+        own = rows[span.first_output : span.first_output + len(draft.tokens) + 1]
+        verdict = verify(own, draft.tokens, s.sampler, s.tokens, self.ends)
         s.tokens += verdict.tokens
         s.n_past = len(s.tokens) - 1
-        if len(verdict.tokens) <= len(draft):
+        if len(verdict.tokens) <= len(draft.tokens):
             s.n_past -= self.target.memory.keep(s.seq_id, s.n_past)
         self._finish(s)
-        self.drafter.accept(span.draft, verdict.n_accepted)
-        return verdict.tokens, verdict.n_accepted, verdict.n_tested
+        for drafter in self.drafters:
+            drafter.accept(draft, verdict.n_accepted)
+        return verdict.tokens, Verdicts(draft, verdict.n_tested, verdict.n_accepted)
 
     def _finish(self, s: Sequence) -> None:
         if s.tokens[-1] in self.ends:
@@ -232,31 +267,24 @@ class Engine:
     def _observe(
         self,
         spans: list[_Span],
-        rounds: list[tuple[list[int], int, int]],
+        rounds: list[tuple[list[int], Verdicts]],
         n_rows: int,
         draft_s: float,
-        seconds: float,
+        verify_s: float,
     ) -> None:
         """Book a step: its time belongs to every sequence in it, for each waited that long."""
         reading = False
-        for span, (tokens, n_accepted, n_tested) in zip(spans, rounds, strict=True):
+        seconds = draft_s + verify_s
+        for span, (tokens, verdict) in zip(spans, rounds, strict=True):
             s, n_drafted = span.draft.sequence, len(span.draft.tokens)
             if not span.reaches_end or s.n_generated == len(tokens):
                 s.stats.prefill_s += seconds
                 reading = True
                 continue
-            s.stats.add_round(len(tokens), n_drafted, n_tested, n_accepted)
+            s.stats.add_round(len(tokens), n_drafted, verdict.n_tested, verdict.n_accepted)
             # A draft of which nothing was worth verifying has cost time that plain decoding has not.
             plain = n_drafted == 0 and len(spans) == 1 and draft_s < _NOTHING * seconds
             s.stats.add_time(seconds, len(tokens), plain=plain)
         if not reading:
-            self.depth.observe(
-                RoundCost(
-                    n_rows,
-                    sum(len(span.draft.tokens) for span in spans),
-                    sum(n_tested for _, _, n_tested in rounds),
-                    sum(n_accepted for _, n_accepted, _ in rounds),
-                    draft_s,
-                    seconds - draft_s,
-                )
-            )
+            n_cells = sum(len(span.draft.sequence.tokens) for span in spans)
+            self.depth.observe(Outcome(n_rows, n_cells, verify_s, [v for _, v in rounds]))

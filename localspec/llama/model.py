@@ -77,6 +77,11 @@ class LlamaModel:
         )
 
     @property
+    def n_bytes(self) -> int:
+        """Size of its weights."""
+        return int(llama_cpp.llama_model_size(self.handle))
+
+    @property
     def kv_bytes_per_token(self) -> int:
         """Bytes of 16-bit K and V cache for a token, every layer counted as full attention."""
         n_head = max(1, llama_cpp.llama_model_n_head(self.handle))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from localspec.engine.depth import FixedDepth
 from localspec.engine.drafters.base import Drafter
-from localspec.engine.drafters.none import NoDrafter
 from localspec.engine.loop import Engine
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence
@@ -54,7 +53,7 @@ def generate(
     """Run all prompts at once, each to its own length, and return the finished sequences."""
     for seq_id in range(target.n_seq_max):
         target.memory.drop(seq_id)
-    engine = Engine(target, drafter or NoDrafter(), FixedDepth(depth), ends)
+    engine = Engine(target, [drafter] if drafter else [], FixedDepth(depth), ends)
     sampler = Sampler(params)
     sequences = [
         engine.open(prompt, sampler, n) for prompt, n in zip(prompts, lengths, strict=True)

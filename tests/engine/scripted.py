@@ -19,6 +19,7 @@ class ScriptedDrafter:
     """
 
     kind = "scripted"
+    relative_cost = 0.0
 
     def __init__(
         self, texts: dict[tuple[int, ...], list[int]], hit_rate: float, burst: int = 1
@@ -31,6 +32,9 @@ class ScriptedDrafter:
 
     def begin(self, sequence: Sequence) -> None:
         return None
+
+    def n_behind(self, sequence: Sequence) -> int:
+        return 0
 
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         for d in drafts:

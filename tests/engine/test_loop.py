@@ -10,7 +10,6 @@ from localspec.engine.depth import FixedDepth, NoDraft
 from localspec.engine.drafters.base import Drafter
 from localspec.engine.drafters.draft_model import DraftModel
 from localspec.engine.drafters.lookup import LookupDrafter
-from localspec.engine.drafters.none import NoDrafter
 from localspec.engine.loop import Engine
 from localspec.engine.sampling import Sampler
 from localspec.llama.context import LlamaContext
@@ -88,7 +87,7 @@ def test_memory_is_reused_up_to_the_common_prefix(tiny: TinyModels, target_name:
     """
     follow_up = prompts(3)[2]
     with opened(tiny(target_name)) as target:
-        engine = Engine(target, NoDrafter(), NoDraft(), NO_END)
+        engine = Engine(target, [], NoDraft(), NO_END)
         first = engine.open(PROMPT, Sampler(SAMPLED), 150)
         for _ in engine.stream(first):
             pass
@@ -112,10 +111,10 @@ def test_stopping_leaves_the_engine_usable(tiny: TinyModels, kind: str, stop_aft
     """Closing the stream anywhere, then asking again, gives the text of an untouched engine."""
     path = tiny("gemma3")
     with opened(path) as target, opened(tiny("gemma3", Variant(eps=0.15))) as model:
-        drafters: dict[str, Drafter] = {
-            "none": NoDrafter(),
-            "lookup": LookupDrafter(),
-            "draft-model": DraftModel(model, model.n_vocab),
+        drafters: dict[str, list[Drafter]] = {
+            "none": [],
+            "lookup": [LookupDrafter()],
+            "draft-model": [DraftModel(model, model.n_vocab)],
         }
         engine = Engine(target, drafters[kind], FixedDepth(4), NO_END)
         stopped = engine.open(PROMPT * 4, Sampler(SAMPLED), 100)
@@ -139,7 +138,7 @@ def test_sequences_join_and_leave(tiny: TinyModels) -> None:
     texts = prompts(5)
     with opened(tiny("llama"), n_seq_max=3) as target:
         alone = [plain(target, prompt, 50) for prompt in texts]
-        engine = Engine(target, LookupDrafter(), FixedDepth(5), NO_END)
+        engine = Engine(target, [LookupDrafter()], FixedDepth(5), NO_END)
         waiting = list(texts)
         running, done = [], []
         while waiting or running:
@@ -155,7 +154,7 @@ def test_sequences_join_and_leave(tiny: TinyModels) -> None:
 
 def test_refuses_what_llama_cpp_would_abort_on(tiny: TinyModels) -> None:
     with opened(tiny("llama"), n_ctx=256) as target:
-        engine = Engine(target, NoDrafter(), NoDraft(), NO_END)
+        engine = Engine(target, [], NoDraft(), NO_END)
         with pytest.raises(ValueError, match="no tokens"):
             engine.open([], Sampler(SAMPLED))
         with pytest.raises(ValueError, match="do not fit"):
@@ -184,7 +183,7 @@ def test_speculative_sampling_follows_the_targets_distribution(tiny: TinyModels,
             greedy = SamplingParams(temperature=0.0)
             text = generate(target, None, [prompt], greedy, lengths=[4])[0].tokens
             drafter = ScriptedDrafter({tuple(prompt): text}, 1.0)
-        engine = Engine(target, drafter, FixedDepth(2), NO_END)
+        engine = Engine(target, [drafter], FixedDepth(2), NO_END)
         counts: dict[tuple[int, ...], int] = {}
         n_draws, n_kept, expected = 20_000, 0, {}
         for seed in range(n_draws):

@@ -8,7 +8,6 @@ from localspec.batch import Batch
 from localspec.engine.depth import DepthPolicy, FixedDepth, NoDraft
 from localspec.engine.drafters.base import Drafter
 from localspec.engine.drafters.lookup import LookupDrafter
-from localspec.engine.drafters.none import NoDrafter
 from localspec.engine.loop import Engine
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence, common_prefix
@@ -46,10 +45,10 @@ def write(
     """The answer of one arm, from an empty memory."""
     target = runtime.engine.target
     target.memory.drop(0)
-    arms: dict[str, tuple[Drafter, DepthPolicy]] = {
-        "plain": (NoDrafter(), NoDraft()),
-        "draft-model": (runtime.engine.drafter, FixedDepth(4)),
-        "lookup": (LookupDrafter(), FixedDepth(min(4, runtime.max_depth))),
+    arms: dict[str, tuple[list[Drafter], DepthPolicy]] = {
+        "plain": ([], NoDraft()),
+        "draft-model": ([runtime.drafters["draft-model"]], FixedDepth(4)),
+        "lookup": ([LookupDrafter()], FixedDepth(min(4, runtime.max_depth))),
     }
     engine = Engine(target, *arms[arm], runtime.vocab.ends)
     sequence = engine.open(prompt, Sampler(params), n)

@@ -20,17 +20,33 @@ class Draft:
         limit: most tokens that may be proposed this round.
         tokens: ids proposed so far.
         confidences: for each, the drafter's probability that the target will agree, 0..1.
+        kind: the drafter that was asked.
+        spare_tokens: proposals that were found not worth verifying.
+        spare_confidences: theirs.
     """
 
     sequence: "Sequence"
     limit: int
     tokens: list[int] = field(default_factory=list)
     confidences: list[float] = field(default_factory=list)
+    kind: str = ""
+    spare_tokens: list[int] = field(default_factory=list)
+    spare_confidences: list[float] = field(default_factory=list)
+
+    @property
+    def n_proposed(self) -> int:
+        """All proposals made, verified or not."""
+        return len(self.tokens) + len(self.spare_tokens)
 
     def propose(self, token: int, confidence: float) -> None:
         """Append one proposal."""
         self.tokens.append(token)
         self.confidences.append(confidence)
+
+    def cut(self, n: int) -> None:
+        """Leave the first `n` proposals to be verified."""
+        self.spare_tokens, self.spare_confidences = self.tokens[n:], self.confidences[n:]
+        del self.tokens[n:], self.confidences[n:]
 
 
 class Drafter(Protocol):
@@ -38,6 +54,11 @@ class Drafter(Protocol):
 
     kind: str
     """The name shown to users: "draft-model", "lookup", …"""
+    relative_cost: float
+    """What a proposal is expected to cost before it was measured, in plain passes of the target."""
+
+    def n_behind(self, sequence: "Sequence") -> int:
+        """Tokens of a sequence that must be evaluated before its next proposal; 0 if none ever are."""
 
     def begin(self, sequence: "Sequence") -> None:
         """A sequence was opened: its prompt is in `sequence.tokens`, nothing is generated yet."""

@@ -16,12 +16,14 @@ class DraftModel:
     Args:
         model: the drafter's model; its vocabulary must match the target's (`store/pairing.py`).
         n_vocab: size of the target's vocabulary; ids beyond it are never proposed.
+        relative_cost: see `Drafter`.
     """
 
     kind = "draft-model"
 
-    def __init__(self, model: Model, n_vocab: int) -> None:
+    def __init__(self, model: Model, n_vocab: int, relative_cost: float = 0.3) -> None:
         self._model = model
+        self.relative_cost = relative_cost
         self._n_vocab = n_vocab
         self._held: dict[int, list[int]] = {}
 
@@ -34,6 +36,10 @@ class DraftModel:
         n = common_prefix(held, sequence.tokens)
         # The last token is always read again: its row of logits is gone.
         self._keep(sequence.seq_id, min(n, len(sequence.tokens) - 1))
+
+    def n_behind(self, sequence: Sequence) -> int:
+        """What was said and accepted since it last drafted, and the token that goes before its draft."""
+        return len(sequence.tokens) - len(self._held.get(sequence.seq_id, []))
 
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         """One more proposal for each draft, from one pass (several while catching up)."""

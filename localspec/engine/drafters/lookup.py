@@ -63,6 +63,7 @@ class LookupDrafter:
     """
 
     kind = "lookup"
+    relative_cost = 0.0
 
     def __init__(self) -> None:
         self._memories: dict[int, _Memory] = {}
@@ -73,6 +74,10 @@ class LookupDrafter:
         memory = self._memories.get(sequence.seq_id)
         if memory is None or memory.index.tokens != sequence.tokens[: len(memory.index)]:
             self._memories[sequence.seq_id] = _Memory()
+
+    def n_behind(self, sequence: Sequence) -> int:
+        """Nothing is evaluated; taking in a token costs microseconds."""
+        return 0
 
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         """Fill each draft to its limit at once; none is offered where the last token is new."""

@@ -1,0 +1,1 @@
+"""The benchmark: arms × prompts, interleaved, against plain decoding. Knows no terminal."""

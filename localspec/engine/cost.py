@@ -1,0 +1,170 @@
+"""What passes cost here: seconds by rows, learned from the passes themselves.
+
+Real machines have steps (four rows may cost as much as three), so this is a table and no line. A
+stall must not poison it: an entry is the median of its last samples and never above what a larger
+pass was seen to take.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from statistics import median
+from typing import Any
+
+_SAMPLES = 9
+_NEXT_ROW = 0.1
+"""A row more than ever seen is expected to cost this part of a pass while one size is known only,
+and half of the last slope later: too little, so that it gets tried, and from then on is known."""
+
+_FIRST_BUCKET = 10
+"""Contexts under 2^10 cells cost alike; beyond that every doubling has a table of its own."""
+
+
+class Timings:
+    """Seconds by size: rows of a pass, or sequences of a draft level."""
+
+    def __init__(self) -> None:
+        self._samples: dict[int, deque[float]] = {}
+        self._known: dict[int, float] | None = None
+
+    def add(self, size: int, seconds: float) -> None:
+        """Take in one measurement."""
+        self._samples.setdefault(size, deque(maxlen=_SAMPLES)).append(seconds)
+        self._known = None
+
+    @property
+    def known(self) -> dict[int, float]:
+        """The estimate of each size that was measured, ascending."""
+        if self._known is None:
+            self._known = {}
+            least = float("inf")
+            for size in sorted(self._samples, reverse=True):
+                least = min(least, median(self._samples[size]))
+                self._known[size] = least
+            self._known = dict(sorted(self._known.items()))
+        return self._known
+
+    def state(self) -> dict[str, float]:
+        """The estimates, to be kept."""
+        return {str(size): seconds for size, seconds in self.known.items()}
+
+    def restore(self, state: dict[str, float]) -> None:
+        """Begin with estimates that were kept; each weighs as one measurement."""
+        for size, seconds in state.items():
+            self.add(int(size), float(seconds))
+
+
+def interpolated(known: dict[int, float], size: int) -> float:
+    """The cost of a size, read off a table.
+
+    Args:
+        known: size -> seconds, ascending, not empty.
+        size: any size from 1 on.
+    """
+    if size in known:
+        return known[size]
+    sizes = list(known)
+    below = [n for n in sizes if n < size]
+    above = [n for n in sizes if n > size]
+    if not below:
+        return known[above[0]]
+    low = below[-1]
+    if above:
+        high = above[0]
+        return known[low] + (known[high] - known[low]) * (size - low) / (high - low)
+    if len(below) == 1:
+        return known[low] * (1.0 + _NEXT_ROW * (size - low))
+    slope = (known[low] - known[below[-2]]) / (low - below[-2])
+    return known[low] + max(slope, 0.0) / 2 * (size - low)
+
+
+class CostTable:
+    """Costs of the target's passes by rows and context, and of the drafters' levels."""
+
+    def __init__(self) -> None:
+        self._passes: dict[int, Timings] = {}
+        self._levels: dict[str, Timings] = {}
+        self._reading: dict[str, deque[float]] = {}
+        self._bucket = 0
+        self._curve: dict[int, float] = {}
+
+    def observe_pass(self, n_rows: int, n_cells: int, seconds: float) -> None:
+        """A verify pass of `n_rows` rows over `n_cells` tokens of context was timed."""
+        self._bucket = max(0, n_cells.bit_length() - _FIRST_BUCKET)
+        self._passes.setdefault(self._bucket, Timings()).add(n_rows, seconds)
+        self._curve = self._merged()
+
+    def observe_level(self, kind: str, n_sequences: int, n_behind: int, seconds: float) -> None:
+        """One level of drafts was timed.
+
+        Args:
+            kind: the drafter.
+            n_sequences: drafts that grew.
+            n_behind: tokens that the drafter had to catch up with, all sequences together.
+            seconds: wall-clock time.
+        """
+        if n_behind <= 2 * n_sequences:
+            self._levels.setdefault(kind, Timings()).add(n_sequences, seconds)
+        else:
+            self._reading.setdefault(kind, deque(maxlen=_SAMPLES)).append(seconds / n_behind)
+
+    @property
+    def measured(self) -> bool:
+        """True once a pass was timed."""
+        return bool(self._curve)
+
+    def pass_s(self, n_rows: int) -> float:
+        """Seconds of a verify pass with `n_rows` rows, at the context of the last one."""
+        return interpolated(self._curve, n_rows)
+
+    def level_s(self, kind: str, relative: float, n_sequences: int = 1) -> float:
+        """Seconds of one level of drafts; before any was timed, `relative` of a plain pass."""
+        timings = self._levels.get(kind)
+        if timings is None:
+            return relative * self.pass_s(1)
+        return interpolated(timings.known, n_sequences)
+
+    def reading_s(self, kind: str, relative: float) -> float:
+        """Seconds a drafter needs for each token it catches up with."""
+        if self._reading.get(kind):
+            return median(self._reading[kind])
+        return self.level_s(kind, relative) / 8
+
+    def _merged(self) -> dict[int, float]:
+        """The table of this context; what it lacks comes from the nearest one, in proportion."""
+        own = dict(self._passes[self._bucket].known)
+        for bucket in sorted(self._passes, key=lambda b: abs(b - self._bucket)):
+            other = self._passes[bucket].known
+            common = own.keys() & other.keys()
+            factor = median(own[n] / other[n] for n in common) if common else 1.0
+            own |= {n: s * factor for n, s in other.items() if n not in own}
+        return dict(sorted(own.items()))
+
+    def state(self) -> dict[str, Any]:
+        """What was learned, to be kept."""
+        return {
+            "bucket": self._bucket,
+            "passes": {str(bucket): t.state() for bucket, t in self._passes.items()},
+            "levels": {kind: t.state() for kind, t in self._levels.items()},
+            "reading": {kind: _middle(s) for kind, s in self._reading.items() if s},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Begin with what was kept.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: the state is not one of ours.
+        """
+        for bucket, timings in state["passes"].items():
+            self._passes.setdefault(int(bucket), Timings()).restore(timings)
+        for kind, timings in state["levels"].items():
+            self._levels.setdefault(kind, Timings()).restore(timings)
+        for kind, seconds in state["reading"].items():
+            self._reading[kind] = deque([float(seconds)], maxlen=_SAMPLES)
+        self._bucket = int(state["bucket"])
+        if self._passes:
+            self._bucket = min(self._passes, key=lambda b: abs(b - self._bucket))
+            self._curve = self._merged()
+
+
+def _middle(samples: Iterable[float]) -> float:
+    return median(samples)

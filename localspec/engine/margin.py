@@ -1,0 +1,288 @@
+"""Speculating on the margin: every token of a draft must be worth more than the time it costs.
+
+With λ the best rate known now (tokens/s), T(n) the time of a pass with n rows, c that of one more draft
+token and A the chance that all proposals so far are accepted: draft one more while what it is
+expected to add to A outweighs λ · (c + T(n+1) - T(n)), and verify the proposals that maximise
+sum(A) - λ · T. All of it is measured (`cost.py`) and calibrated (`calibration.py`) on the way; there
+is nothing to tune. λ makes it the best rate in the long run (Dinkelbach 1967, fractional programming).
+"""
+
+from typing import Any
+
+from localspec.engine.calibration import Calibration, Outlook
+from localspec.engine.cost import CostTable
+from localspec.engine.depth import Outcome, Verdicts
+from localspec.engine.drafters.base import Draft, Drafter
+
+_WARM_UP = 2
+"""Plain rounds before the first draft, to know what plain decoding costs."""
+
+_MEMORY = 0.97
+"""Weight of the past in λ, a round: about thirty rounds."""
+
+_KEPT_ROUNDS = 10
+"""Rounds that a speed kept from the last start weighs."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 16, 512
+"""Rounds between two probes while drafting does not pay; doubled by each probe in vain."""
+
+_PROBE_SHARE = 0.01
+"""Probes may cost this part of the time."""
+
+_PROBE_DEPTH = 2
+_AHEAD = 4
+"""Tokens that `more` looks ahead, to see past a step of T."""
+
+_FREE = 0.01
+"""A drafter whose level costs less than this part of a plain pass is asked for a whole draft."""
+
+_UNKNOWN_REST = 64
+"""Tokens that an answer without a limit is expected to go on for, at least."""
+
+
+class MarginDepth:
+    """Depth by depth, draft by draft, from measured costs and calibrated confidence.
+
+    Args:
+        max_depth: most tokens of a draft.
+    """
+
+    def __init__(self, max_depth: int) -> None:
+        self.max_depth = max_depth
+        self.cost = CostTable()
+        self.calibrations: dict[str, Calibration] = {}
+        self._outlooks: dict[str, Outlook] = {}
+        self._missed: dict[int, bool] = {}
+        self._tokens = self._seconds = 0.0
+        self._plain_rounds = 0
+        self._pause = _FIRST_PAUSE
+        self._since_draft = 0
+        self._probing: set[int] = set()
+        self._round: list[Draft] = []
+        self._drafters: dict[str, Drafter] = {}
+
+    def plan(self, drafts: list[Draft]) -> None:
+        # the loop's own list: a draft that is replaced in it is replaced here too
+        self._round = drafts
+        self._probing.clear()
+
+    def starts(self, draft: Draft, drafter: Drafter) -> bool:
+        self._drafters[drafter.kind] = drafter
+        if self._plain_rounds < _WARM_UP or not self.cost.measured:
+            return False
+        if self._is_free(drafter):
+            return True
+        behind = self._catching_up_s(draft, drafter)
+        value, depth = self._prospect(draft, drafter)
+        if value > 0 and self._saves(draft, drafter, value, depth) > behind:
+            return True
+        loss = behind - value / self._best_rate()
+        due = self._since_draft >= self._pause
+        if due and loss < _PROBE_SHARE * self._since_draft * self.cost.pass_s(1):
+            self._probing.add(draft.sequence.seq_id)
+            return True
+        return False
+
+    def more(self, draft: Draft) -> bool:
+        if draft.sequence.seq_id in self._probing:
+            return len(draft.tokens) < _PROBE_DEPTH
+        drafter = self._drafters[draft.kind]
+        if self._is_free(drafter):
+            return True
+        value, _ = self._gain(draft, drafter, self._chance(draft), draft.confidences[-1])
+        return value > 0
+
+    def prefers(self, draft: Draft, other: Drafter) -> bool:
+        self._drafters[other.kind] = other
+        rest, _ = self._prospect(draft, other)
+        chances = self._chances(draft)
+        beside = self._n_rows(self._round) - len(draft.tokens)
+        mine = max(self._margins([chances], beside), default=0.0)
+        return mine >= rest - self._best_rate() * self._catching_up_s(draft, other)
+
+    def allot(self, drafts: list[Draft]) -> list[int]:
+        if self._probing or not self.cost.measured:
+            return [len(draft.tokens) for draft in drafts]
+        chances = [self._chances(draft) for draft in drafts]
+        margins = self._margins(chances, len(drafts))
+        n_best = max(range(len(margins)), key=margins.__getitem__) + 1 if margins else 0
+        if not margins or margins[n_best - 1] <= 0:
+            n_best = 0
+        counts = [0] * len(drafts)
+        for _, i in _by_chance(chances)[:n_best]:
+            counts[i] += 1
+        return counts
+
+    def drafted(self, drafter: Drafter, n_sequences: int, n_behind: int, seconds: float) -> None:
+        self.cost.observe_level(drafter.kind, n_sequences, n_behind, seconds)
+
+    def observe(self, outcome: Outcome) -> None:
+        self.cost.observe_pass(outcome.n_rows, outcome.n_cells, outcome.verify_s)
+        tokens, seconds = 0, self.cost.pass_s(outcome.n_rows)
+        depth = {v.draft.kind: 0 for v in outcome.verdicts}
+        for verdict in outcome.verdicts:
+            self._learn(verdict)
+            tokens += verdict.n_accepted + 1
+            kind = verdict.draft.kind
+            depth[kind] = max(depth[kind], verdict.draft.n_proposed)
+        for kind, n_levels in depth.items():
+            if n_levels and not self._is_free(self._drafters[kind]):
+                seconds += n_levels * self._level_s(self._drafters[kind])
+        self._tokens = _MEMORY * self._tokens + tokens
+        self._seconds = _MEMORY * self._seconds + seconds
+        if not any(depth.values()):
+            self._plain_rounds += 1
+            self._since_draft += 1
+        elif self._probing:
+            self._since_draft = 0
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        elif any(v.draft.tokens for v in outcome.verdicts):
+            self._since_draft, self._pause = 0, _FIRST_PAUSE
+
+    def state(self) -> dict[str, Any]:
+        """What was learned, as JSON values, to be kept for the next start."""
+        speedup = self._best_rate() * self.cost.pass_s(1) if self.cost.measured else 1.0
+        return {
+            "speedup": speedup,
+            "cost": self.cost.state(),
+            "calibrations": {key: c.state() for key, c in self.calibrations.items()},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Begin with what was kept.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: the state is not one of ours.
+        """
+        cost, calibrations = CostTable(), {}
+        cost.restore(state["cost"])
+        for key, kept in state["calibrations"].items():
+            calibrations[key] = Calibration()
+            calibrations[key].restore(kept)
+        self.cost, self.calibrations = cost, calibrations
+        if cost.measured:
+            self._plain_rounds = _WARM_UP
+            self._seconds = _KEPT_ROUNDS * cost.pass_s(1)
+            self._tokens = _KEPT_ROUNDS * float(state["speedup"])
+
+    # What a draft, or a token more of it, is worth: in tokens, time counted at the best rate.
+
+    def _best_rate(self) -> float:
+        """λ, in tokens a second: what rounds bring, and never less than plain ones would."""
+        n = max(len(self._round), 1)
+        plain = n / self.cost.pass_s(n)
+        return max(plain, self._tokens / self._seconds) if self._seconds else plain
+
+    def _prospect(self, draft: Draft, drafter: Drafter) -> tuple[float, int]:
+        """The best expected gain of an empty draft, and its depth."""
+        return self._gain(draft, drafter, 1.0, None)
+
+    def _gain(
+        self, draft: Draft, drafter: Drafter, chance: float, last: float | None
+    ) -> tuple[float, int]:
+        """The best expected gain of growing a draft, and by how many tokens.
+
+        Args:
+            draft: what there is of it.
+            drafter: who would propose.
+            chance: that all of it is accepted.
+            last: confidence of its last token, None for none.
+        """
+        outlook = self._outlook(drafter.kind, draft)
+        alpha = outlook.of(last, missed=self._missed.get(draft.sequence.seq_id, False))
+        rate, level = self._best_rate(), self._level_s(drafter)
+        n_rows = self._n_rows(self._round)
+        now = self.cost.pass_s(n_rows)
+        room = draft.limit - len(draft.tokens)
+        best, depth, total = float("-inf"), 0, 0.0
+        for n in range(1, min(room, self.max_depth if last is None else _AHEAD) + 1):
+            chance *= alpha
+            total += chance
+            gain = total - rate * (n * level + self.cost.pass_s(n_rows + n) - now)
+            if gain > best:
+                best, depth = gain, n
+        return best, depth
+
+    def _margins(self, chances: list[list[float]], n_rows: int) -> list[float]:
+        """Gain of verifying the likeliest 1, 2, … proposals beside `n_rows` rows."""
+        rate, now, total = self._best_rate(), self.cost.pass_s(n_rows), 0.0
+        margins = []
+        for n, (chance, _) in enumerate(_by_chance(chances), 1):
+            total += chance
+            margins.append(total - rate * (self.cost.pass_s(n_rows + n) - now))
+        return margins
+
+    def _saves(self, draft: Draft, drafter: Drafter, value: float, depth: int) -> float:
+        """Seconds that drafting may save over the rest of an answer."""
+        s = draft.sequence
+        left = max(s.n_generated, _UNKNOWN_REST)
+        if s.max_tokens is not None:
+            left = min(left, s.max_tokens - s.n_generated)
+        per_round = 1.0 + depth * self._outlook(drafter.kind, draft).of(None, missed=False)
+        return left / per_round * value / self._best_rate()
+
+    def _chance(self, draft: Draft) -> float:
+        chances = self._chances(draft)
+        return chances[-1] if chances else 1.0
+
+    def _chances(self, draft: Draft) -> list[float]:
+        """For each proposal, the chance that it and all before it are accepted."""
+        if not draft.tokens:
+            return []
+        calibration = self._calibration(draft)
+        chances, chance = [], 1.0
+        for confidence in draft.confidences:
+            chance *= calibration.acceptance(confidence)
+            chances.append(chance)
+        return chances
+
+    def _catching_up_s(self, draft: Draft, drafter: Drafter) -> float:
+        n_behind = drafter.n_behind(draft.sequence)
+        if n_behind <= 2:
+            return 0.0
+        return n_behind * self.cost.reading_s(drafter.kind, drafter.relative_cost)
+
+    def _level_s(self, drafter: Drafter) -> float:
+        return self.cost.level_s(drafter.kind, drafter.relative_cost, max(len(self._round), 1))
+
+    def _is_free(self, drafter: Drafter) -> bool:
+        return self._level_s(drafter) < _FREE * self.cost.pass_s(1)
+
+    @staticmethod
+    def _n_rows(drafts: list[Draft]) -> int:
+        return sum(1 + len(draft.tokens) for draft in drafts)
+
+    def _key(self, kind: str, draft: Draft) -> str:
+        greedy = draft.sequence.sampler.params.temperature <= 0
+        return f"{kind} {'greedy' if greedy else 'sampled'}"
+
+    def _calibration(self, draft: Draft) -> Calibration:
+        return self.calibrations.setdefault(self._key(draft.kind, draft), Calibration())
+
+    def _outlook(self, kind: str, draft: Draft) -> Outlook:
+        return self._outlooks.setdefault(self._key(kind, draft), Outlook())
+
+    def _learn(self, verdict: Verdicts) -> None:
+        draft = verdict.draft
+        if not draft.n_proposed:
+            return
+        calibration, outlook = self._calibration(draft), self._outlook(draft.kind, draft)
+        missed = self._missed.get(draft.sequence.seq_id, False)
+        last = None
+        for i, confidence in enumerate(draft.confidences + draft.spare_confidences):
+            if i < verdict.n_tested:
+                accepted = i < verdict.n_accepted
+                outlook.observe(last, float(accepted), missed=missed)
+                calibration.observe(confidence, accepted=accepted)
+                if not accepted:
+                    break
+            else:
+                outlook.observe(last, calibration.acceptance(confidence), missed=missed)
+            last = confidence
+        self._missed[draft.sequence.seq_id] = verdict.n_accepted < verdict.n_tested
+
+
+def _by_chance(chances: list[list[float]]) -> list[tuple[float, int]]:
+    """All proposals as (chance, draft), likeliest first; those of a draft stay in their order."""
+    flat = [(chance, i) for i, of_draft in enumerate(chances) for chance in of_draft]
+    return sorted(flat, key=lambda item: -item[0])
