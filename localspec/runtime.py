@@ -5,7 +5,7 @@ aborts the process on some bad ones; what was opened is closed in the right orde
 """
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -26,12 +26,15 @@ from localspec.engine.margin import MarginDepth
 from localspec.errors import OutOfResourcesError, UnsupportedFileError
 from localspec.events import Loading, Notice
 from localspec.llama.context import ContextSettings, LlamaContext
+from localspec.llama.devices import list_devices
+from localspec.llama.library import library
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan, plan_numerics
 from localspec.llama.threads import usable_cores
 from localspec.llama.vocab import Vocab
 from localspec.pair import DrafterKind, LocalPair
 from localspec.params import DepthParams, Numerics
+from localspec.profile import ProfileKey, file_key, load_profile, save_profile
 from localspec.store.architectures import require_runnable
 from localspec.store.header import Header, read_header
 from localspec.store.pairing import check_pair
@@ -52,6 +55,7 @@ class Wishes:
         numerics: "exact" or "fast".
         template: name or path of a chat template that replaces the file's own.
         n_seq_max: sequences at once.
+        profile: begin with what was learned at earlier starts, and keep what is learned now.
     """
 
     depth: DepthParams = field(default_factory=DepthParams)
@@ -60,6 +64,7 @@ class Wishes:
     numerics: Numerics | None = None
     template: str | None = None
     n_seq_max: int = 1
+    profile: bool = True
 
 
 class Runtime:
@@ -85,6 +90,7 @@ class Runtime:
         started = perf_counter()
         self.pair = pair
         self._chat: tuple[ChatTemplate, ChatFormat] | None = None
+        self._learning: MarginDepth | None = None
         self._wishes = wishes or Wishes()
         self._on_loading = on_loading or (lambda event: None)
         self.notices: list[Notice] = []
@@ -123,7 +129,10 @@ class Runtime:
         return self._template_source() is not None
 
     def close(self) -> None:
-        """Free contexts, then models."""
+        """Keep what was learned, then free contexts, then models."""
+        if self._learning is not None and self._learning.cost.measured:
+            save_profile(self._profile_key, self._learning.state())
+        self._learning = None
         self._stack.close()
 
     def __enter__(self) -> Self:
@@ -162,6 +171,14 @@ class Runtime:
                 draft_context, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
             )
         self.engine = Engine(context, [], NoDraft(), target.vocab.ends)
+        self._profile_key = ProfileKey(
+            target=file_key(self.pair.target),
+            drafter=file_key(self.pair.drafter),
+            device=", ".join(device.description for device in list_devices()),
+            n_threads=settings.n_threads,
+            numerics=self.numerics,
+            backend=library().version,
+        )
         self.kind: DrafterKind = self.pair.kind if target.can_roll_back else "none"
         self.use(self.kind, self._policy(wishes.depth))
 
@@ -182,7 +199,14 @@ class Runtime:
         if wished.threshold is not None:
             return ThresholdDepth(self.max_depth, wished.threshold)
         if wished.depth is None:
-            return MarginDepth(self.max_depth)
+            policy = MarginDepth(self.max_depth)
+            if self._wishes.profile:
+                self._learning = policy
+                kept = load_profile(self._profile_key)
+                # a file that was tampered with is as good as none
+                with suppress(KeyError, TypeError, ValueError, AttributeError):
+                    policy.restore(kept or {})
+            return policy
         return FixedDepth(min(wished.depth, self.max_depth))
 
     def _load(

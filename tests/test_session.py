@@ -184,7 +184,7 @@ def test_model_without_a_template_cannot_chat(tiny: TinyModels) -> None:
 
 def test_recurrent_model_runs_without_drafts_and_says_so(tiny: TinyModels) -> None:
     with session(tiny("mamba")) as talk:
-        assert talk.runtime.engine.drafter.kind == "none"
+        assert talk.runtime.kind == "none"
         assert "recurrent" in talk.runtime.notices[0].message
         assert finished(talk.send("Hello")).token_ids
 

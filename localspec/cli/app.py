@@ -42,6 +42,9 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def guarded(*args: object, **kwargs: object) -> None:
+        from localspec.ui.output import prepare_streams
+
+        prepare_streams()
         try:
             command(*args, **kwargs)
             sys.stdout.flush()

@@ -8,6 +8,8 @@ def chat(
     model: options.Model = DEFAULT_MODEL,
     drafter: options.Drafter = "auto",
     depth: options.Depth = None,
+    depth_threshold: options.DepthThreshold = None,
+    no_profile: options.NoProfile = False,
     system: options.System = None,
     template: options.Template = None,
     max_tokens: options.MaxTokens = None,

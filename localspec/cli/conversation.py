@@ -28,6 +28,7 @@ def talk(request: Request) -> None:
         raise UsageError(
             "--json, --jsonl and --raw are for single prompts.", 'localspec run --json "…"'
         )
+    request.check()
     options = ChatOptions(
         history_file=paths.data_dir() / "history",
         show_drafts=request.show_drafts,

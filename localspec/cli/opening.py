@@ -41,11 +41,12 @@ def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
 
         library().verbose = True
     wishes = Wishes(
-        depth=DepthParams(request.depth),
+        depth=DepthParams(request.depth, threshold=request.depth_threshold),
         n_ctx=request.ctx,
         n_threads=request.threads,
         numerics=request.numerics.value if request.numerics else None,
         template=request.template,
+        profile=not request.no_profile,
     )
     with LoadingLine(quiet=request.quiet or request.verbose) as loading:
         runtime = Runtime(pair, wishes, loading)

@@ -54,6 +54,25 @@ Depth = Annotated[
         rich_help_panel=_SPECULATION,
     ),
 ]
+DepthThreshold = Annotated[
+    float | None,
+    typer.Option(
+        "--depth-threshold",
+        min=0.0,
+        max=1.0,
+        metavar="P",
+        help="Draft on while the drafter's own probability is at least P.",
+        rich_help_panel=_SPECULATION,
+    ),
+]
+NoProfile = Annotated[
+    bool,
+    typer.Option(
+        "--no-profile",
+        help="Neither use nor keep what was learned about this pair on this machine.",
+        rich_help_panel=_SPECULATION,
+    ),
+]
 System = Annotated[
     str | None,
     typer.Option("--system", metavar="TEXT", help="System prompt.", rich_help_panel=_MODEL),
@@ -206,6 +225,8 @@ class Request:
     model: str
     drafter: str
     depth: int | None
+    depth_threshold: float | None
+    no_profile: bool
     system: str | None
     template: str | None
     max_tokens: int | None
@@ -235,6 +256,11 @@ class Request:
         Raises:
             UsageError: they do.
         """
+        if self.depth is not None and self.depth_threshold is not None:
+            raise UsageError(
+                "--depth and --depth-threshold are two ways to decide how deep to draft.",
+                "Choose one of them, or neither: then measured costs decide.",
+            )
         if self.json and self.jsonl:
             raise UsageError("--json and --jsonl are two forms of output.", "Choose one of them.")
         if self.raw and (self.system or self.template):

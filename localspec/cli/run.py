@@ -22,6 +22,8 @@ def run(
     model: options.Model = DEFAULT_MODEL,
     drafter: options.Drafter = "auto",
     depth: options.Depth = None,
+    depth_threshold: options.DepthThreshold = None,
+    no_profile: options.NoProfile = False,
     system: options.System = None,
     template: options.Template = None,
     max_tokens: options.MaxTokens = None,

@@ -90,6 +90,8 @@ class Calibration:
         tests = [int(n) for n in state["tests"]]
         if len(shifts) != _N_BINS or len(tests) != _N_BINS:
             raise ValueError("another number of bins")
+        if not all(-1 <= x <= 1 for x in shifts) or min(tests) < 1:
+            raise ValueError("not what verdicts can add up to")
         self.shifts, self.tests = shifts, tests
 
 

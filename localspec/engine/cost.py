@@ -6,7 +6,6 @@ pass was seen to take.
 """
 
 from collections import deque
-from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
@@ -50,7 +49,20 @@ class Timings:
     def restore(self, state: dict[str, float]) -> None:
         """Begin with estimates that were kept; each weighs as one measurement."""
         for size, seconds in state.items():
-            self.add(int(size), float(seconds))
+            if int(size) < 1:
+                raise ValueError(f"a size of {size}")
+            self.add(int(size), positive(seconds))
+
+
+def positive(value: object) -> float:
+    """A kept number that must be above 0 and finite.
+
+    Raises:
+        TypeError, ValueError: it is not.
+    """
+    if not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ValueError(f"not a positive number: {value!r}")
+    return float(value)
 
 
 def interpolated(known: dict[int, float], size: int) -> float:
@@ -145,7 +157,7 @@ class CostTable:
             "bucket": self._bucket,
             "passes": {str(bucket): t.state() for bucket, t in self._passes.items()},
             "levels": {kind: t.state() for kind, t in self._levels.items()},
-            "reading": {kind: _middle(s) for kind, s in self._reading.items() if s},
+            "reading": {kind: median(s) for kind, s in self._reading.items() if s},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -159,12 +171,8 @@ class CostTable:
         for kind, timings in state["levels"].items():
             self._levels.setdefault(kind, Timings()).restore(timings)
         for kind, seconds in state["reading"].items():
-            self._reading[kind] = deque([float(seconds)], maxlen=_SAMPLES)
+            self._reading[kind] = deque([positive(seconds)], maxlen=_SAMPLES)
         self._bucket = int(state["bucket"])
         if self._passes:
             self._bucket = min(self._passes, key=lambda b: abs(b - self._bucket))
             self._curve = self._merged()
-
-
-def _middle(samples: Iterable[float]) -> float:
-    return median(samples)

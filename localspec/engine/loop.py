@@ -215,7 +215,9 @@ class Engine:
         for s in active:
             room = self.target.n_ctx - len(s.tokens) - 1
             left = room if s.max_tokens is None else s.max_tokens - s.n_generated - 1
-            limits.append(0 if s.prefilling else max(0, min(depth, share, room, left)))
+            # What memory had to forget is read again first, and a draft must follow in the same pass.
+            beside = self.target.n_batch - (len(s.tokens) - s.n_past) - len(active)
+            limits.append(0 if s.prefilling else max(0, min(depth, share, room, left, beside)))
         return limits
 
     def _lay_out(self, drafts: list[Draft]) -> tuple[Batch, list[_Span]]:

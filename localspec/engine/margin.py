@@ -10,7 +10,7 @@ is nothing to tune. λ makes it the best rate in the long run (Dinkelbach 1967, 
 from typing import Any
 
 from localspec.engine.calibration import Calibration, Outlook
-from localspec.engine.cost import CostTable
+from localspec.engine.cost import CostTable, positive
 from localspec.engine.depth import Outcome, Verdicts
 from localspec.engine.drafters.base import Draft, Drafter
 
@@ -89,7 +89,7 @@ class MarginDepth:
         drafter = self._drafters[draft.kind]
         if self._is_free(drafter):
             return True
-        value, _ = self._gain(draft, drafter, self._chance(draft), draft.confidences[-1])
+        value, _ = self._gain(draft, drafter, draft.confidences[-1])
         return value > 0
 
     def prefers(self, draft: Draft, other: Drafter) -> bool:
@@ -159,11 +159,12 @@ class MarginDepth:
         for key, kept in state["calibrations"].items():
             calibrations[key] = Calibration()
             calibrations[key].restore(kept)
+        speedup = positive(state["speedup"])
         self.cost, self.calibrations = cost, calibrations
         if cost.measured:
             self._plain_rounds = _WARM_UP
             self._seconds = _KEPT_ROUNDS * cost.pass_s(1)
-            self._tokens = _KEPT_ROUNDS * float(state["speedup"])
+            self._tokens = _KEPT_ROUNDS * speedup
 
     # What a draft, or a token more of it, is worth: in tokens, time counted at the best rate.
 
@@ -174,24 +175,24 @@ class MarginDepth:
         return max(plain, self._tokens / self._seconds) if self._seconds else plain
 
     def _prospect(self, draft: Draft, drafter: Drafter) -> tuple[float, int]:
-        """The best expected gain of an empty draft, and its depth."""
-        return self._gain(draft, drafter, 1.0, None)
+        """The best expected gain of a draft by this drafter in the place of one, and its depth."""
+        return self._gain(Draft(draft.sequence, draft.limit), drafter, None)
 
-    def _gain(
-        self, draft: Draft, drafter: Drafter, chance: float, last: float | None
-    ) -> tuple[float, int]:
+    def _gain(self, draft: Draft, drafter: Drafter, last: float | None) -> tuple[float, int]:
         """The best expected gain of growing a draft, and by how many tokens.
 
         Args:
             draft: what there is of it.
             drafter: who would propose.
-            chance: that all of it is accepted.
             last: confidence of its last token, None for none.
         """
-        outlook = self._outlook(drafter.kind, draft)
-        alpha = outlook.of(last, missed=self._missed.get(draft.sequence.seq_id, False))
+        seq_id = draft.sequence.seq_id
+        chances = self._chances(draft)
+        chance = chances[-1] if chances else 1.0
+        alpha = self._outlook(drafter.kind, draft).of(last, missed=self._missed.get(seq_id, False))
         rate, level = self._best_rate(), self._level_s(drafter)
-        n_rows = self._n_rows(self._round)
+        beside = [d for d in self._round if d.sequence is not draft.sequence]
+        n_rows = self._n_rows([*beside, draft])
         now = self.cost.pass_s(n_rows)
         room = draft.limit - len(draft.tokens)
         best, depth, total = float("-inf"), 0, 0.0
@@ -220,10 +221,6 @@ class MarginDepth:
             left = min(left, s.max_tokens - s.n_generated)
         per_round = 1.0 + depth * self._outlook(drafter.kind, draft).of(None, missed=False)
         return left / per_round * value / self._best_rate()
-
-    def _chance(self, draft: Draft) -> float:
-        chances = self._chances(draft)
-        return chances[-1] if chances else 1.0
 
     def _chances(self, draft: Draft) -> list[float]:
         """For each proposal, the chance that it and all before it are accepted."""

@@ -1,0 +1,123 @@
+"""What was learned survives a restart, and a damaged file is as good as none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localspec import paths
+from localspec.engine.margin import MarginDepth
+from localspec.pair import choose, located
+from localspec.params import DepthParams, SamplingParams
+from localspec.profile import ProfileKey, load_profile, save_profile
+from localspec.runtime import Runtime, Wishes
+from localspec.session import AnswerLimits, Session
+from tests.tiny import TinyModels, Variant
+
+KEY = ProfileKey("a.gguf 1", "", "CPU", 2, "exact", "1")
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALSPEC_HOME", str(tmp_path))
+
+
+def opened(tiny: TinyModels, *, profile: bool = True, depth: int | None = None) -> Runtime:
+    pair = located(choose(str(tiny("llama")), str(tiny("llama", Variant(eps=0.05)))))
+    return Runtime(pair, Wishes(DepthParams(depth), n_ctx=512, profile=profile))
+
+
+def profiles() -> list[Path]:
+    return sorted((paths.state_dir() / "profiles").glob("*"))
+
+
+def answer(runtime: Runtime) -> str:
+    talk = Session(runtime, SamplingParams(temperature=0.0), AnswerLimits(60))
+    list(talk.complete("The quick brown fox"))
+    assert talk.last is not None
+    return talk.last.text
+
+
+def test_the_next_start_begins_with_what_was_learned(tiny: TinyModels) -> None:
+    with opened(tiny) as runtime:
+        first = answer(runtime)
+        learned = runtime.engine.depth
+        assert isinstance(learned, MarginDepth)
+        state = json.loads(json.dumps(learned.state()))
+    assert len(profiles()) == 1
+    with opened(tiny) as runtime:
+        policy = runtime.engine.depth
+        assert isinstance(policy, MarginDepth)
+        assert policy.cost.measured
+        kept = json.loads(json.dumps(policy.state()))
+        assert kept["cost"]["passes"] == state["cost"]["passes"]
+        assert kept["calibrations"] == state["calibrations"]
+        assert answer(runtime) == first
+
+
+def test_without_a_profile_nothing_is_read_or_written(tiny: TinyModels) -> None:
+    with opened(tiny, profile=False) as runtime:
+        answer(runtime)
+    assert not profiles()
+    with opened(tiny, depth=2) as runtime:
+        answer(runtime)
+    assert not profiles(), "a fixed depth learns nothing"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[1]",
+        b'{"version": 99, "policy": {}}',
+        b'{"version": 1, "policy": 3}',
+        b'{"version": 1, "policy": {"cost": {"passes": {"0": {"1": "x"}}}}}',
+        b'{"version": 1, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": NaN}},'
+        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b'{"version": 1, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": -1}},'
+        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b'{"version": 1, "policy": {"speedup": 0, "cost": {"bucket": 0, "passes": {"0": {"0": 1}},'
+        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_profile_is_ignored(tiny: TinyModels, content: bytes) -> None:
+    with opened(tiny) as runtime:
+        first = answer(runtime)
+    (path,) = profiles()
+    path.write_bytes(content)
+    with opened(tiny) as runtime:
+        policy = runtime.engine.depth
+        assert isinstance(policy, MarginDepth)
+        assert not policy.cost.measured
+        assert answer(runtime) == first
+    assert load_profile(runtime._profile_key) is not None, "and replaced by a whole one"
+
+
+def test_a_place_that_cannot_be_written_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = paths.state_dir()
+    blocked.parent.mkdir(parents=True, exist_ok=True)
+    blocked.write_text("a file where the directory should be")
+    save_profile(KEY, {"a": 1})
+    assert load_profile(KEY) is None
+
+
+def test_writing_leaves_nothing_else_behind() -> None:
+    save_profile(KEY, {"a": 1})
+    save_profile(KEY, {"a": 2})
+    assert load_profile(KEY) == {"a": 2}
+    assert len(profiles()) == 1
+
+
+def test_another_way_of_running_has_a_profile_of_its_own() -> None:
+    others = [
+        ProfileKey("a.gguf 2", "", "CPU", 2, "exact", "1"),
+        ProfileKey("a.gguf 1", "b.gguf 1", "CPU", 2, "exact", "1"),
+        ProfileKey("a.gguf 1", "", "GPU", 2, "exact", "1"),
+        ProfileKey("a.gguf 1", "", "CPU", 4, "exact", "1"),
+        ProfileKey("a.gguf 1", "", "CPU", 2, "fast", "1"),
+        ProfileKey("a.gguf 1", "", "CPU", 2, "exact", "2"),
+    ]
+    assert len({key.path for key in [KEY, *others]}) == 7
