@@ -131,7 +131,7 @@ class Runtime:
     def close(self) -> None:
         """Keep what was learned, then free contexts, then models."""
         if self._learning is not None and self._learning.cost.measured:
-            save_profile(self._profile_key, self._learning.state())
+            save_profile(self.profile_key, self._learning.state())
         self._learning = None
         self._stack.close()
 
@@ -171,7 +171,7 @@ class Runtime:
                 draft_context, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
             )
         self.engine = Engine(context, [], NoDraft(), target.vocab.ends)
-        self._profile_key = ProfileKey(
+        self.profile_key = ProfileKey(
             target=file_key(self.pair.target),
             drafter=file_key(self.pair.drafter),
             device=", ".join(device.description for device in list_devices()),
@@ -202,7 +202,7 @@ class Runtime:
             policy = MarginDepth(self.max_depth)
             if self._wishes.profile:
                 self._learning = policy
-                kept = load_profile(self._profile_key)
+                kept = load_profile(self.profile_key)
                 # a file that was tampered with is as good as none
                 with suppress(KeyError, TypeError, ValueError, AttributeError):
                     policy.restore(kept or {})

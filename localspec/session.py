@@ -209,8 +209,8 @@ class Session:
         self._check_size(len(tokens))
         sampler = Sampler(self._sampling, self.runtime.vocab.suppressed)
         sequence = engine.open(tokens, sampler, self._limits.max_tokens)
-        yield PrefillProgress(sequence.n_cached, sequence.n_prompt, sequence.n_cached)
         try:
+            yield PrefillProgress(sequence.n_cached, sequence.n_prompt, sequence.n_cached)
             for done in engine.stream(sequence):
                 yield from self._text_of(done, reply)
                 if reply.stopped:

@@ -93,7 +93,7 @@ def test_a_damaged_profile_is_ignored(tiny: TinyModels, content: bytes) -> None:
         assert isinstance(policy, MarginDepth)
         assert not policy.cost.measured
         assert answer(runtime) == first
-    assert load_profile(runtime._profile_key) is not None, "and replaced by a whole one"
+    assert load_profile(runtime.profile_key) is not None, "and replaced by a whole one"
 
 
 def test_a_place_that_cannot_be_written_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,3 +194,13 @@ def test_depth_beyond_exact_numerics_is_said(tiny: TinyModels) -> None:
     with Runtime(pair, Wishes(DepthParams(9), n_ctx=512)) as runtime:
         assert runtime.notices == [], "float weights have no bound"
         assert runtime.max_depth == 9
+
+
+def test_stopping_at_the_first_event_leaves_the_session_usable(tiny: TinyModels) -> None:
+    """Ctrl-C can come before the prompt is read at all."""
+    with session(tiny("llama")) as talk:
+        stream = talk.send("Hello")
+        next(stream)
+        stream.close()
+        assert talk.messages == []
+        assert finished(talk.send("Hello")).token_ids

@@ -12,6 +12,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from localspec import __version__
+from localspec.cli.bench import app as bench_group
+from localspec.cli.bench import bench
+from localspec.cli.bench_replay import replay_command
 from localspec.cli.chat import chat
 from localspec.cli.doctor import doctor
 from localspec.cli.inspect import inspect
@@ -89,6 +92,10 @@ def _leave_quietly() -> NoReturn:
 
 for command in (run, chat, pull, models, recipes, inspect, doctor):
     app.command()(_guarded(command))
+
+bench_group.callback()(_guarded(bench))
+bench_group.command("replay")(_guarded(replay_command))
+app.add_typer(bench_group, name="bench")
 
 
 def _version(asked: bool) -> None:

@@ -139,7 +139,7 @@ class CostTable:
         """Seconds a drafter needs for each token it catches up with."""
         if self._reading.get(kind):
             return median(self._reading[kind])
-        return self.level_s(kind, relative) / 8
+        return self.level_s(kind, relative) / 2
 
     def _merged(self) -> dict[int, float]:
         """The table of this context; what it lacks comes from the nearest one, in proportion."""

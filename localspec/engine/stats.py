@@ -87,6 +87,9 @@ class SequenceStats:
 
     @property
     def times_plain(self) -> float | None:
-        """Rate of this answer / rate of its plain rounds, None while either is unknown."""
+        """Rate of this answer / rate of its plain rounds; None while either is unknown, and where
+        nothing was drafted: then there is nothing to compare."""
+        if not self.drafted:
+            return None
         plain, rate = self.plain_tokens_per_s, self.tokens_per_s
         return rate / plain if plain and rate else None

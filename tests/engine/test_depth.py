@@ -235,7 +235,6 @@ def test_look_up_is_taken_where_it_is_worth_more_than_the_model() -> None:
         policy = MarginDepth(6)
         lookup, model = MadeUp(0.0, "lookup"), MadeUp(0.15)
         machine = Machine(policy, lambda n: 1 + 0.1 * n, [lookup, model], [lambda dice: 0.85])
-        propose = machine.texts[0]
 
         def text(dice: random.Random, chance: float = chance, m: Machine = machine) -> float:
             kinds = [d.kind for d in m.policy._round]  # type: ignore[attr-defined]

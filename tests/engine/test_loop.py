@@ -12,6 +12,7 @@ from localspec.engine.drafters.draft_model import DraftModel
 from localspec.engine.drafters.lookup import LookupDrafter
 from localspec.engine.loop import Engine
 from localspec.engine.sampling import Sampler
+from localspec.engine.stats import SequenceStats
 from localspec.llama.context import LlamaContext
 from localspec.params import SamplingParams
 from tests.engine.running import NO_END, generate, opened, prompts
@@ -224,3 +225,16 @@ def exact_probabilities(
         return dict(zip(found.ids.tolist(), found.probabilities.tolist(), strict=True))
 
     return {first: (p, row([*prompt, first])) for first, p in row(prompt).items()}
+
+
+def test_nothing_drafted_is_compared_with_nothing() -> None:
+    """Without a draft the rate is the plain rate, and a ratio of the two would be noise or load."""
+    stats = SequenceStats()
+    for seconds in (0.1, 0.1, 0.1, 0.9):
+        stats.add_round(1, 0, 0, 0)
+        stats.add_time(seconds, 1, plain=True)
+    assert stats.plain_tokens_per_s == pytest.approx(10.0)
+    assert stats.times_plain is None
+    stats.add_round(4, 3, 3, 3)
+    stats.add_time(0.2, 4, plain=False)
+    assert stats.times_plain == pytest.approx(8 / 1.4 / 10.0)

@@ -1,0 +1,92 @@
+"""A benchmark against an earlier one."""
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from localspec.errors import UsageError
+from localspec.results import VERSION, ArmSummary, BenchReport, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One arm then and now.
+
+    Attributes:
+        arm: its name.
+        old: its figures then.
+        new: its figures now.
+    """
+
+    arm: str
+    old: ArmSummary
+    new: ArmSummary
+
+    @property
+    def apart(self) -> bool:
+        """True if the bootstrap intervals of × plain do not meet."""
+        (a, b), (c, d) = self.old.speedup_ci95, self.new.speedup_ci95
+        return b < c or d < a
+
+    def __str__(self) -> str:
+        verdict = "beyond chance" if self.apart else "within chance"
+        return (
+            f"{self.arm}: {self.old.speedup_geomean:.2f} -> {self.new.speedup_geomean:.2f} × plain"
+            f" ({verdict}), {self.old.tokens_per_s:.1f} -> {self.new.tokens_per_s:.1f} tokens/s"
+        )
+
+
+def compare(old: BenchReport, new: BenchReport) -> list[Change]:
+    """The arms that both have, in the order of the new one."""
+    return [
+        Change(arm, old.summary[arm], summary)
+        for arm, summary in new.summary.items()
+        if arm in old.summary
+    ]
+
+
+def load_report(path: Path) -> BenchReport:
+    """Read what `bench --json` wrote.
+
+    Raises:
+        UsageError: there is no such file, or it is not one of ours.
+    """
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _not_ours(path, error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise _not_ours(path, "it is not JSON") from error
+    if not isinstance(values, dict) or "version" not in values:
+        raise _not_ours(path, "it holds something else")
+    if values["version"] != VERSION:
+        raise _not_ours(path, f"its version is {values['version']}, not {VERSION}")
+    try:
+        return _report(values)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _not_ours(path, f"{error} is missing or wrong") from error
+
+
+def _report(values: dict[str, Any]) -> BenchReport:
+    named = {f.name: values[f.name] for f in fields(BenchReport)}
+    named["runs"] = [Run.from_json(run) for run in values["runs"]]
+    named["summary"] = {arm: _summary(kept) for arm, kept in values["summary"].items()}
+    return BenchReport(**named)
+
+
+def _summary(kept: dict[str, Any]) -> ArmSummary:
+    named = {f.name: kept[f.name] for f in fields(ArmSummary)}
+    low, high = kept["speedup_ci95"]
+    named["speedup_ci95"] = (float(low), float(high))
+    named["by_class"] = {name: float(x["speedup_geomean"]) for name, x in kept["by_class"].items()}
+    for name in ("speedup_geomean", "tokens_per_s"):
+        named[name] = float(named[name])
+    return ArmSummary(**named)
+
+
+def _not_ours(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        f"{path} is no benchmark to compare with: {reason}.",
+        "Make one with: localspec bench --json FILE",
+    )

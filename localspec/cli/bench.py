@@ -1,0 +1,187 @@
+"""`localspec bench`: arms × prompts, interleaved, against plain decoding."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from localspec.cli import bench_options as of_bench
+from localspec.cli import options
+from localspec.cli.bench_options import BenchRequest
+from localspec.cli.options import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from localspec.bench.arms import Arm
+    from localspec.bench.runner import Bench
+    from localspec.bench.suite import BenchPrompt
+    from localspec.results import BenchReport
+    from localspec.runtime import Runtime
+
+app = typer.Typer(invoke_without_command=True)
+"""`bench` itself; `cli/app.py` adds its subcommands."""
+
+
+def bench(
+    context: typer.Context,
+    model: options.Model = DEFAULT_MODEL,
+    drafter: options.Drafter = "auto",
+    arms: of_bench.Arms = None,
+    suite: of_bench.Suite = "builtin",
+    limit: of_bench.Limit = None,
+    repeat: of_bench.Repeat = 1,
+    n_tokens: of_bench.Tokens = 96,
+    temperature: of_bench.Temperature = 0.0,
+    seed: of_bench.Seed = 0,
+    ctx: options.Ctx = None,
+    threads: options.Threads = None,
+    numerics: options.Numerics = None,
+    no_profile: options.NoProfile = False,
+    offline: options.Offline = False,
+    json: of_bench.JsonFile = None,
+    markdown: of_bench.MarkdownFile = None,
+    csv: of_bench.CsvFile = None,
+    compare: of_bench.OldFile = None,
+    trace: of_bench.TraceFile = None,
+    trace_full: of_bench.TraceFull = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Measure what drafting brings: the same prompts by several arms in turn, in one process.
+
+    Examples:
+
+    localspec bench --limit 8
+
+    localspec bench -m big.gguf -d small.gguf --arms auto,fixed:4,threshold:0.5 --json new.json
+
+    localspec bench --suite prompts.jsonl --compare old.json --markdown page.md
+    """
+    arguments = locals()
+    arguments.pop("context")
+    if context.invoked_subcommand is None:
+        measure(BenchRequest(**arguments))
+
+
+def measure(request: BenchRequest) -> None:
+    """Do what the request says; everything that can be wrong with it is found before models load.
+
+    Raises:
+        LocalspecError: anything that stands in the way.
+        KeyboardInterrupt: it was stopped; what was finished has been shown and written.
+    """
+    from localspec.bench.arms import default_arms, open_arms, parse_arms
+    from localspec.bench.suite import load_suite, spread
+    from localspec.cli.bench_files import check_writable
+    from localspec.cli.opening import local_pair, opened_runtime
+
+    specs = parse_arms(request.arms) if request.arms is not None else None
+    prompts = spread(load_suite(request.suite), request.limit)
+    _check_trace(request)
+    check_writable(request.files)
+    old = _old_report(request)
+    shared = request.as_run()
+    pair = local_pair(shared)
+    with opened_runtime(shared, pair) as runtime:
+        wanted = open_arms(specs or default_arms(runtime.kind), runtime)
+        with _prepared(request, runtime, wanted, prompts) as made:
+            _run(made, request, old)
+
+
+@contextmanager
+def _prepared(
+    request: BenchRequest,
+    runtime: "Runtime",
+    arms: "list[Arm]",
+    prompts: "list[BenchPrompt]",
+) -> Iterator["Bench"]:
+    """The benchmark, and the trace that it writes."""
+    from localspec.bench.runner import Bench, Plan
+    from localspec.defaults import sampling_params
+    from localspec.trace import TraceWriter
+
+    recipe = runtime.pair.recipe
+    asked = {"temperature": request.temperature, "seed": request.seed}
+    sampling = sampling_params(asked, recipe.sampling if recipe else None, runtime.header.sampling)
+    facts = {"suite": _suite_name(request), "profile": not request.as_run().no_profile}
+    plan = Plan(sampling, request.n_tokens, request.repeat, request.trace_full, facts)
+    made = Bench(runtime, arms, prompts, plan)
+    if request.trace is None:
+        yield made
+        return
+    with TraceWriter(request.trace.expanduser(), made.trace_header()) as made.trace:
+        yield made
+
+
+def _run(made: "Bench", request: BenchRequest, old: "BenchReport | None") -> None:
+    """Run it, then show and write what was finished, however it ended."""
+    from localspec.cli.bench_files import write_report
+    from localspec.errors import LocalspecError
+
+    failure: LocalspecError | None = None
+    stopped = False
+    try:
+        stopped = _watched(made, request)
+    except LocalspecError as error:
+        failure = error
+    report = made.report()
+    if report.runs or not (failure or stopped):
+        try:
+            write_report(report, request.files)
+        finally:
+            _draw(report, old)
+    if failure or made.failure:
+        raise failure or made.failure  # type: ignore[misc]
+    if stopped:
+        raise KeyboardInterrupt
+
+
+def _watched(made: "Bench", request: BenchRequest) -> bool:
+    """Run with a line of progress; True if Ctrl-C ended it."""
+    from contextlib import closing
+
+    from localspec.ui.bench import BenchLine
+    from localspec.ui.interrupt import Interrupt
+    from localspec.ui.output import show_notice
+
+    for notice in made.notices:
+        show_notice(notice)
+    with BenchLine(quiet=request.quiet) as line, Interrupt() as key, closing(made.run()) as steps:
+        for step in steps:
+            line.show(step.done, step.total, step.prompt_id, step.arm, step.left_s)
+            if key.requested:
+                return True
+    return False
+
+
+def _draw(report: "BenchReport", old: "BenchReport | None") -> None:
+    from rich.console import Console
+
+    from localspec.ui.bench import draw_bench, draw_changes
+
+    console = Console()
+    draw_bench(report, console)
+    if old is not None:
+        from localspec.bench.compare import compare
+
+        draw_changes([str(change) for change in compare(old, report)], console)
+
+
+def _check_trace(request: BenchRequest) -> None:
+    from localspec.errors import UsageError
+
+    if request.trace_full and request.trace is None:
+        raise UsageError("--trace-full says how to trace, but not where.", "Add --trace FILE")
+
+
+def _old_report(request: BenchRequest) -> "BenchReport | None":
+    if request.compare is None:
+        return None
+    from localspec.bench.compare import load_report
+
+    return load_report(request.compare.expanduser())
+
+
+def _suite_name(request: BenchRequest) -> str:
+    return Path(request.suite).name
