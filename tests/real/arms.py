@@ -45,12 +45,16 @@ def write(
     """The answer of one arm, from an empty memory."""
     target = runtime.engine.target
     target.memory.drop(0)
-    arms: dict[str, tuple[list[Drafter], DepthPolicy]] = {
-        "plain": ([], NoDraft()),
-        "draft-model": ([runtime.drafters["draft-model"]], FixedDepth(4)),
-        "lookup": ([LookupDrafter()], FixedDepth(min(4, runtime.max_depth))),
-    }
-    engine = Engine(target, *arms[arm], runtime.vocab.ends)
+    drafters: list[Drafter]
+    policy: DepthPolicy = FixedDepth(min(4, runtime.max_depth))
+    match arm:
+        case "plain":
+            drafters, policy = [], NoDraft()
+        case "draft-model":
+            drafters = [runtime.drafters["draft-model"]]
+        case _:
+            drafters = [LookupDrafter()]
+    engine = Engine(target, drafters, policy, runtime.vocab.ends)
     sequence = engine.open(prompt, Sampler(params), n)
     for _ in engine.stream(sequence):
         pass
