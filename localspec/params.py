@@ -51,17 +51,13 @@ class DepthParams:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextParams:
-    """How a model is opened.
+class Threads:
+    """CPU threads of a pass; the best number is not the same for all of them.
 
     Attributes:
-        n_ctx: tokens of context for each sequence.
-        n_seq_max: sequences that can run at once.
-        n_threads: CPU threads; None takes one per usable physical core.
-        numerics: "exact" makes a row's logits independent of the rows beside it.
+        decode: where it has one token.
+        verify: where it has several: a draft, or a prompt.
     """
 
-    n_ctx: int = 8192
-    n_seq_max: int = 1
-    n_threads: int | None = None
-    numerics: Numerics = "exact"
+    decode: int
+    verify: int

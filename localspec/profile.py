@@ -1,8 +1,8 @@
 """What was learned of a pair on this machine, kept for the next start.
 
-One small JSON file for each pair of files and way of running them, under the state directory. It may
-vanish or be damaged at any time: then learning starts afresh, and nothing else changes. The
-text never depends on it, only the speed.
+Small JSON files for each pair of files and way of running them, under the state directory: what a
+depth policy learned, and the threads that tuning chose. They may vanish or be damaged at any time:
+then learning starts afresh, and nothing else changes. The text never depends on them, only the speed.
 """
 
 import hashlib
@@ -10,14 +10,18 @@ import json
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from localspec import paths
+from localspec.params import Threads
 
-_VERSION = 1
+_VERSION = 2
 _MOST_BYTES = 256 * 1024
+
+MOST_THREADS = 512
+"""llama.cpp's own bound (GGML_MAX_N_THREADS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,8 @@ class ProfileKey:
         target: name and size of the target's file.
         drafter: the same of the drafter's; empty for none.
         device: where it runs.
-        n_threads: CPU threads.
+        n_cores: cores that may be used.
+        threads: CPU threads of a pass; None in the key of the choice itself.
         numerics: "exact" or "fast".
         backend: version of llama.cpp's binding.
     """
@@ -36,7 +41,8 @@ class ProfileKey:
     target: str
     drafter: str
     device: str
-    n_threads: int
+    n_cores: int
+    threads: Threads | None
     numerics: str
     backend: str
 
@@ -54,19 +60,45 @@ def file_key(path: Path | None) -> str:
 
 def load_profile(key: ProfileKey) -> dict[str, Any] | None:
     """What was kept for a pair; None if there is nothing, or nothing that can be read."""
+    policy = _read(key).get("policy")
+    return policy if isinstance(policy, dict) else None
+
+
+def save_profile(key: ProfileKey, policy: dict[str, Any]) -> None:
+    """Keep what was learned; where nothing can be written nothing is kept."""
+    _write(key, {"policy": policy})
+
+
+def load_threads(key: ProfileKey) -> Threads | None:
+    """The threads that tuning chose for a pair, whatever threads the key names; None if it did not."""
+    kept = _read(replace(key, threads=None)).get("threads")
+    if not isinstance(kept, dict):
+        return None
+    counts = (kept.get("decode"), kept.get("verify"))
+    match counts:
+        case (int(decode), int(verify)) if 1 <= decode <= MOST_THREADS >= verify >= 1:
+            return Threads(decode, verify)
+        case _:
+            return None
+
+
+def save_threads(key: ProfileKey, threads: Threads) -> bool:
+    """Keep the threads that tuning chose; False where nothing can be written."""
+    return _write(replace(key, threads=None), {"threads": asdict(threads)})
+
+
+def _read(key: ProfileKey) -> dict[str, Any]:
     with suppress(OSError, ValueError, RecursionError):
         with key.path.open("rb") as file:
             kept = json.loads(file.read(_MOST_BYTES))
         if isinstance(kept, dict) and kept.get("version") == _VERSION:
-            policy = kept.get("policy")
-            return policy if isinstance(policy, dict) else None
-    return None
+            return kept
+    return {}
 
 
-def save_profile(key: ProfileKey, policy: dict[str, Any]) -> None:
-    """Keep what was learned. Written beside the old file and put in its place, so that a kill or another
-    process leaves one whole file; where nothing can be written nothing is kept."""
-    record = {"version": _VERSION, "key": asdict(key), "policy": policy}
+def _write(key: ProfileKey, record: dict[str, Any]) -> bool:
+    """Write beside the old file and put it in its place: a kill, or another process, leaves one whole."""
+    record = {"version": _VERSION, "key": asdict(key), **record}
     path = key.path
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,3 +109,6 @@ def save_profile(key: ProfileKey, policy: dict[str, Any]) -> None:
             Path(part).replace(path)
         except OSError:
             Path(part).unlink(missing_ok=True)
+            return False
+        return True
+    return False

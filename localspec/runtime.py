@@ -6,7 +6,7 @@ aborts the process on some bad ones; what was opened is closed in the right orde
 
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -33,8 +33,8 @@ from localspec.llama.numerics import NumericsPlan, plan_numerics
 from localspec.llama.threads import usable_cores
 from localspec.llama.vocab import Vocab
 from localspec.pair import DrafterKind, LocalPair
-from localspec.params import DepthParams, Numerics
-from localspec.profile import ProfileKey, file_key, load_profile, save_profile
+from localspec.params import DepthParams, Numerics, Threads
+from localspec.profile import ProfileKey, file_key, load_profile, load_threads, save_profile
 from localspec.store.architectures import require_runnable
 from localspec.store.header import Header, read_header
 from localspec.store.pairing import check_pair
@@ -124,6 +124,12 @@ class Runtime:
         return self._chat
 
     @property
+    def threads(self) -> Threads:
+        """CPU threads of its passes."""
+        assert self.profile_key.threads is not None
+        return self.profile_key.threads
+
+    @property
     def has_template(self) -> bool:
         """True if prompts can be put into the model's chat format."""
         return self._template_source() is not None
@@ -158,6 +164,7 @@ class Runtime:
         self.n_ctx_train = target.n_ctx_train
         self.max_depth = self._max_depth(numerics)
         self._note_limits(target)
+        self.profile_key = self._profile_key()
         settings = self._settings(numerics, target, drafter)
         context = stack.enter_context(LlamaContext(target, settings))
         draft_context = None
@@ -171,14 +178,6 @@ class Runtime:
                 draft_context, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
             )
         self.engine = Engine(context, [], NoDraft(), target.vocab.ends)
-        self.profile_key = ProfileKey(
-            target=file_key(self.pair.target),
-            drafter=file_key(self.pair.drafter),
-            device=", ".join(device.description for device in list_devices()),
-            n_threads=settings.n_threads,
-            numerics=self.numerics,
-            backend=library().version,
-        )
         self.kind: DrafterKind = self.pair.kind if target.can_roll_back else "none"
         self.use(self.kind, self._policy(wishes.depth))
 
@@ -193,6 +192,22 @@ class Runtime:
         if kind == "draft-model" and isinstance(policy, MarginDepth):
             chosen = [self.drafters["lookup"], *chosen]
         self.engine.drafters, self.engine.depth = chosen, policy
+
+    def _profile_key(self) -> ProfileKey:
+        """With the threads that were asked for, or that tuning chose, or one a core."""
+        n_cores, wanted = usable_cores(), self._wishes.n_threads
+        key = ProfileKey(
+            target=file_key(self.pair.target),
+            drafter=file_key(self.pair.drafter),
+            device=", ".join(device.description for device in list_devices()),
+            n_cores=n_cores,
+            threads=None,
+            numerics=self.numerics,
+            backend=library().version,
+        )
+        kept = load_threads(key) if self._wishes.profile and wanted is None else None
+        n = wanted or n_cores
+        return replace(key, threads=kept or Threads(n, n))
 
     def _policy(self, wished: DepthParams) -> DepthPolicy:
         """The policy that the parameters ask for."""
@@ -264,7 +279,7 @@ class Runtime:
             n_seq_max=wishes.n_seq_max,
             n_batch=_N_BATCH,
             n_outputs=(self.max_depth + 1) * wishes.n_seq_max,
-            n_threads=wishes.n_threads or usable_cores(),
+            threads=self.threads,
             numerics=numerics,
         )
 

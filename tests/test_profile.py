@@ -3,18 +3,26 @@
 import json
 from pathlib import Path
 
+import llama_cpp
 import pytest
 
 from localspec import paths
 from localspec.engine.margin import MarginDepth
 from localspec.pair import choose, located
-from localspec.params import DepthParams, SamplingParams
-from localspec.profile import ProfileKey, load_profile, save_profile
+from localspec.params import DepthParams, SamplingParams, Threads
+from localspec.profile import (
+    ProfileKey,
+    load_profile,
+    load_threads,
+    save_profile,
+    save_threads,
+)
 from localspec.runtime import Runtime, Wishes
 from localspec.session import AnswerLimits, Session
 from tests.tiny import TinyModels, Variant
 
-KEY = ProfileKey("a.gguf 1", "", "CPU", 2, "exact", "1")
+TWO = Threads(2, 2)
+KEY = ProfileKey("a.gguf 1", "", "CPU", 2, TWO, "exact", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -113,11 +121,39 @@ def test_writing_leaves_nothing_else_behind() -> None:
 
 def test_another_way_of_running_has_a_profile_of_its_own() -> None:
     others = [
-        ProfileKey("a.gguf 2", "", "CPU", 2, "exact", "1"),
-        ProfileKey("a.gguf 1", "b.gguf 1", "CPU", 2, "exact", "1"),
-        ProfileKey("a.gguf 1", "", "GPU", 2, "exact", "1"),
-        ProfileKey("a.gguf 1", "", "CPU", 4, "exact", "1"),
-        ProfileKey("a.gguf 1", "", "CPU", 2, "fast", "1"),
-        ProfileKey("a.gguf 1", "", "CPU", 2, "exact", "2"),
+        ProfileKey("a.gguf 2", "", "CPU", 2, TWO, "exact", "1"),
+        ProfileKey("a.gguf 1", "b.gguf 1", "CPU", 2, TWO, "exact", "1"),
+        ProfileKey("a.gguf 1", "", "GPU", 2, TWO, "exact", "1"),
+        ProfileKey("a.gguf 1", "", "CPU", 4, TWO, "exact", "1"),
+        ProfileKey("a.gguf 1", "", "CPU", 2, Threads(2, 1), "exact", "1"),
+        ProfileKey("a.gguf 1", "", "CPU", 2, TWO, "fast", "1"),
+        ProfileKey("a.gguf 1", "", "CPU", 2, TWO, "exact", "2"),
     ]
-    assert len({key.path for key in [KEY, *others]}) == 7
+    assert len({key.path for key in [KEY, *others]}) == 8
+
+
+def test_chosen_threads_are_used_by_the_next_start(tiny: TinyModels) -> None:
+    with opened(tiny) as runtime:
+        usual, key = runtime.threads, runtime.profile_key
+    assert save_threads(key, Threads(3, 1))
+    with opened(tiny) as runtime:
+        assert runtime.threads == Threads(3, 1) != usual
+        assert runtime.profile_key.path != key.path
+        handle = runtime.engine.target.handle  # type: ignore[attr-defined]
+        assert llama_cpp.llama_n_threads(handle) == 3
+        assert llama_cpp.llama_n_threads_batch(handle) == 1
+    with opened(tiny, profile=False) as runtime:
+        assert runtime.threads == usual
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [None, {}, [2, 2], {"decode": 2}, {"decode": 0, "verify": 2}, {"decode": 2, "verify": 9999}],
+)
+def test_damaged_threads_are_as_good_as_none(kept: object) -> None:
+    assert save_threads(KEY, Threads(2, 1))
+    (path,) = profiles()
+    record = json.loads(path.read_text())
+    assert load_threads(KEY) == Threads(2, 1)
+    path.write_text(json.dumps(record | {"threads": kept}))
+    assert load_threads(KEY) is None

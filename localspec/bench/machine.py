@@ -1,6 +1,7 @@
 """What a benchmark ran on: the machine, the files, and what this process took of its memory."""
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import psutil
@@ -21,7 +22,7 @@ def machine_facts(runtime: Runtime) -> dict[str, Any]:
         "memory_bytes": machine["memory_bytes"],
         "system": machine["system"],
         "devices": [f"{d['description']} ({d['kind']})" for d in llama.get("devices", [])],
-        "threads": runtime.profile_key.n_threads,
+        "threads": asdict(runtime.threads),
         "load": _load(),
         "llama_cpp_python": llama.get("version"),
         "features": llama.get("features"),

@@ -17,6 +17,7 @@ from localspec.llama.memory import open_memory
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan
 from localspec.llama.uninterrupted import uninterrupted
+from localspec.params import Threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class ContextSettings:
         n_seq_max: sequences at once.
         n_batch: tokens of a pass; also llama.cpp's micro-batch, so that a pass is never split.
         n_outputs: rows of logits of a pass; sizes the largest compute buffer.
-        n_threads: CPU threads, for passes of one row and of many alike.
+        threads: CPU threads.
         numerics: see `numerics.py`.
     """
 
@@ -36,7 +37,7 @@ class ContextSettings:
     n_seq_max: int
     n_batch: int
     n_outputs: int
-    n_threads: int
+    threads: Threads
     numerics: NumericsPlan
 
 
@@ -116,6 +117,10 @@ class LlamaContext:
         self.memory.keep(seq_id, position)
         return rows[: sum(batch.outputs)]
 
+    def use_threads(self, threads: Threads) -> None:
+        """Have other passes run by other numbers of CPU threads from now on (llama_set_n_threads)."""
+        llama_cpp.llama_set_n_threads(self.handle, threads.decode, threads.verify)
+
     def close(self) -> None:
         """Free the context and its buffers."""
         if self.handle:
@@ -147,7 +152,8 @@ def _context_params(settings: ContextSettings) -> llama_cpp.llama_context_params
     params.n_batch = params.n_ubatch = settings.n_batch
     params.n_seq_max = settings.n_seq_max
     params.n_outputs_max = _n_outputs(settings)
-    params.n_threads = params.n_threads_batch = settings.n_threads
+    params.n_threads = settings.threads.decode
+    params.n_threads_batch = settings.threads.verify
     params.type_k = settings.numerics.type_k
     params.type_v = settings.numerics.type_v
     params.flash_attn_type = settings.numerics.flash_attn

@@ -13,7 +13,7 @@ from localspec.engine.sequence import Sequence
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import plan_numerics
-from localspec.params import SamplingParams
+from localspec.params import SamplingParams, Threads
 
 _F32, _OFF = 0, 0  # enum ggml_type, enum llama_flash_attn_type
 
@@ -32,7 +32,7 @@ def opened(
         # another order than alone. Sums in another order differ in their last bit; with 16-bit
         # cells that bit is blown up a thousandfold, with these it stays where it is.
         numerics = replace(numerics, type_k=_F32, type_v=_F32, flash_attn=_OFF)
-    settings = ContextSettings(n_ctx, n_seq_max, n_batch, 10 * n_seq_max, 1, numerics)
+    settings = ContextSettings(n_ctx, n_seq_max, n_batch, 10 * n_seq_max, Threads(1, 1), numerics)
     with (
         LlamaModel(path, use_extra_bufts=False) as model,
         LlamaContext(model, settings) as context,

@@ -12,6 +12,7 @@ from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.memory import WindowMemory
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import plan_numerics
+from localspec.params import Threads
 from tests.engine.running import opened
 from tests.tiny import TinyModels
 
@@ -45,7 +46,7 @@ def test_fast_float_rows_do_depend_on_them(tiny: TinyModels) -> None:
     numerics = replace(plan_numerics("exact", F32), min_rows=1)
     with (
         LlamaModel(tiny("gemma4"), use_extra_bufts=False) as model,
-        LlamaContext(model, ContextSettings(256, 1, 64, 8, 1, numerics)) as context,
+        LlamaContext(model, ContextSettings(256, 1, 64, 8, Threads(1, 1), numerics)) as context,
     ):
         alone = rows_of(context, TOKENS, 1)
         context.memory.drop(0)
