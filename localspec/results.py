@@ -3,10 +3,28 @@
 One `Run` is one prompt under one arm; nothing in it was computed from another machine or another day.
 """
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 VERSION = 1
+
+PositionCounts = list[tuple[int, int]]
+"""For each position in a draft, the first first, how many proposals were tested and accepted there."""
+
+
+def known_fields(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
+    """The values that a dataclass has fields for; a field with a default may be missing, since earlier
+    versions did not write it.
+
+    Raises:
+        KeyError: another is.
+    """
+    optional = {
+        f.name for f in fields(kind) if f.default is not MISSING or f.default_factory is not MISSING
+    }
+    return {
+        f.name: values[f.name] for f in fields(kind) if f.name in values or f.name not in optional
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +43,8 @@ class Run:
         ttft_s: seconds from sending the prompt to the first token.
         identical_to_plain: the same token ids as the plain arm; None where that cannot be said.
         first_divergence: index of the first token that differs; None if none does.
+        same_text: of a peer, the same text as the plain arm's but for space around it, which nobody
+            promises; None where that cannot be said, and for our own arms.
     """
 
     prompt_id: str
@@ -38,6 +58,7 @@ class Run:
     ttft_s: float
     identical_to_plain: bool | None
     first_divergence: int | None
+    same_text: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The run as JSON values."""
@@ -53,7 +74,7 @@ class Run:
             KeyError: a field is missing.
         """
         named = {**values, "prompt_class": values["class"]}
-        return cls(**{f.name: named[f.name] for f in fields(cls)})
+        return cls(**known_fields(cls, named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +93,7 @@ class ArmSummary:
         identical: runs with the tokens of the plain arm.
         compared: runs for which that can be said.
         by_class: × plain of each class of prompts, geometric mean.
+        by_position: acceptance by position in the draft, over all runs; empty if nothing was drafted.
     """
 
     speedup_geomean: float
@@ -85,11 +107,13 @@ class ArmSummary:
     identical: int
     compared: int
     by_class: dict[str, float] = field(default_factory=dict)
+    by_position: PositionCounts = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The summary as JSON values."""
         values = asdict(self)
         values["speedup_ci95"] = list(self.speedup_ci95)
+        values["by_position"] = [list(counts) for counts in self.by_position]
         values["by_class"] = {name: {"speedup_geomean": x} for name, x in self.by_class.items()}
         return values
 
@@ -120,6 +144,24 @@ class BenchReport:
     peak_memory_bytes: int
     drift: float | None = None
     calibration_error: float | None = None
+
+    @property
+    def peer_note(self) -> str | None:
+        """What to know of the arm "peer", as a sentence; None if there is none."""
+        peer = self.settings.get("peer")
+        if not isinstance(peer, dict):
+            return None
+        parts = [f"peer is another server, {peer['url']}"]
+        parts += [f"model {peer['model']}"] if peer.get("model") else []
+        parts += [f"timed by {peer['timed_by']}"] if peer.get("timed_by") else []
+        if peer.get("drafted"):
+            parts.append(f"kept {peer['accepted']} of the {peer['drafted']} tokens it drafted")
+        said = [run.same_text for run in self.runs if run.same_text is not None]
+        if said:
+            parts.append(
+                f"the text of plain in {sum(said)} of {len(said)} answers, which nobody promises"
+            )
+        return "; ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values; `bench.compare` reads them back."""

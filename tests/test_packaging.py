@@ -41,6 +41,7 @@ def test_wheel_brings_recipes_and_templates(installed: Path) -> None:
     n_templates = len(list((ROOT / "localspec" / "chat" / "templates").glob("*.jinja")))
     assert python(TEMPLATES, installed) == str(n_templates)
     assert n_templates > 3
+    assert (installed / "localspec" / "bench" / "page.html.jinja").is_file()
     shown = python("import localspec; print(localspec.__file__)", installed)
     assert Path(shown).is_relative_to(installed)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from time import perf_counter
 
 from localspec.bench.arms import Arm
@@ -15,6 +16,7 @@ from localspec.errors import LocalspecError
 from localspec.events import Finished, PrefillProgress, RoundDone
 from localspec.messages import Message
 from localspec.params import SamplingParams
+from localspec.results import PositionCounts
 from localspec.runtime import Runtime
 from localspec.session import AnswerLimits, Session
 
@@ -34,6 +36,8 @@ class Answer:
         tested: proposals compared with a pick.
         accepted: proposals kept.
         ttft_s: from sending the first turn to its first token; None if there is none.
+        text: the answers without thoughts, an empty line between.
+        positions: for each position in a draft the proposals tested and accepted there.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -43,6 +47,8 @@ class Answer:
     tested: int = 0
     accepted: int = 0
     ttft_s: float | None = None
+    text: str = ""
+    positions: PositionCounts = field(default_factory=list)
 
     @property
     def tokens_per_s(self) -> float | None:
@@ -62,12 +68,18 @@ class Answer:
     def add(self, finished: Finished) -> None:
         """Take in a turn."""
         speculation = finished.speculation
+        self.text += ("\n\n" if self.ids else "") + finished.text
         self.ids += finished.token_ids
         self.n_decoded += round((speculation.tokens_per_round or 0.0) * speculation.rounds)
         self.decode_s += finished.timing.decode_s
         self.rounds += speculation.rounds
         self.tested += speculation.tested
         self.accepted += speculation.accepted
+
+    def count(self, n_drafted: int, n_accepted: int) -> None:
+        """Take in a round's draft; what comes after the first rejection was not tested."""
+        tests = [(1, int(i < n_accepted)) for i in range(min(n_drafted, n_accepted + 1))]
+        self.positions = added(self.positions, tests)
 
 
 class Answering:
@@ -129,8 +141,9 @@ class Answering:
                 events = session.complete(raw)
             with closing(events), _overheard(self.runtime.engine, self.on_round):  # type: ignore[type-var]
                 for event in events:
-                    if isinstance(event, RoundDone) and answer.ttft_s is None:
-                        answer.ttft_s = perf_counter() - started
+                    if isinstance(event, RoundDone):
+                        answer.ttft_s = answer.ttft_s or perf_counter() - started
+                        answer.count(event.n_drafted, event.n_accepted)
                     # not at a session's very first event: it could not be closed there
                     if not isinstance(event, PrefillProgress) or event.done > event.cached:
                         yield answer
@@ -193,6 +206,12 @@ def _overheard(engine: Engine, on_round: Callable[[Round], None] | None) -> Iter
         yield
     finally:
         del engine.step
+
+
+def added(one: PositionCounts, other: PositionCounts) -> PositionCounts:
+    """The counts of both, position by position."""
+    pairs = zip_longest(one, other, fillvalue=(0, 0))
+    return [(a + c, b + d) for (a, b), (c, d) in pairs]
 
 
 def _opening(prompt: BenchPrompt) -> tuple[Message, ...]:

@@ -1,12 +1,12 @@
 """A benchmark against an earlier one."""
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from localspec.errors import UsageError
-from localspec.results import VERSION, ArmSummary, BenchReport, Run
+from localspec.results import VERSION, ArmSummary, BenchReport, Run, known_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,18 @@ def load_report(path: Path) -> BenchReport:
 
 
 def _report(values: dict[str, Any]) -> BenchReport:
-    named = {f.name: values[f.name] for f in fields(BenchReport)}
+    named = known_fields(BenchReport, values)
     named["runs"] = [Run.from_json(run) for run in values["runs"]]
     named["summary"] = {arm: _summary(kept) for arm, kept in values["summary"].items()}
     return BenchReport(**named)
 
 
 def _summary(kept: dict[str, Any]) -> ArmSummary:
-    named = {f.name: kept[f.name] for f in fields(ArmSummary)}
+    named = known_fields(ArmSummary, kept)
     low, high = kept["speedup_ci95"]
     named["speedup_ci95"] = (float(low), float(high))
     named["by_class"] = {name: float(x["speedup_geomean"]) for name, x in kept["by_class"].items()}
+    named["by_position"] = [(int(n), int(k)) for n, k in kept.get("by_position", ())]
     for name in ("speedup_geomean", "tokens_per_s"):
         named[name] = float(named[name])
     return ArmSummary(**named)

@@ -24,7 +24,8 @@ def to_markdown(report: BenchReport) -> str:
         _facts("Machine", report.machine),
         _facts("Model", report.model),
         _facts("Drafter", report.drafter or {"name": "none"}),
-        _facts("Settings", report.settings),
+        _facts("Settings", {k: v for k, v in report.settings.items() if k != "peer"}),
+        *([f"**Peer** {_cell(report.peer_note)}"] if report.peer_note else []),
         _table(
             [
                 "arm",
@@ -61,7 +62,7 @@ def _arm(name: str, summary: ArmSummary) -> list[str]:
         f"{summary.speedup_min:.2f}",
         "" if summary.acceptance_rate is None else f"{summary.acceptance_rate:.0%}",
         _number(summary.tokens_per_round),
-        f"{summary.identical} of {summary.compared}",
+        f"{summary.identical} of {summary.compared}" if summary.compared else "",
     ]
 
 

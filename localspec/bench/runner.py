@@ -7,13 +7,14 @@ much it was. What is finished counts, whenever the run is ended.
 
 import random
 from collections.abc import Callable, Generator, Iterator
-from collections.abc import Sequence as ListLike
+from contextlib import closing
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
-from localspec.bench.answering import Answer, Answering
+from localspec.bench.answering import Answer, Answering, added
 from localspec.bench.arms import AUTO, PEER, PLAIN, Arm
+from localspec.bench.asking import Answerer, PeerAnswer, ask
 from localspec.bench.machine import file_facts, machine_facts, peak_memory_bytes
 from localspec.bench.suite import BenchPrompt
 from localspec.bench.summary import LEAST_TOKENS, summarise
@@ -23,34 +24,12 @@ from localspec.engine.margin import MarginDepth
 from localspec.engine.sequence import Sequence, common_prefix
 from localspec.errors import LocalspecError
 from localspec.events import Notice
-from localspec.messages import Message
 from localspec.params import SamplingParams
-from localspec.results import BenchReport, Run
+from localspec.results import BenchReport, PositionCounts, Run
 from localspec.runtime import Runtime
 from localspec.trace import TraceWriter
 
 _WARM_UP_TOKENS, _WARM_UP_DEPTH = 16, 2
-
-
-class PeerAnswer(Protocol):
-    """What another server answered; see `peer.py`."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def tokens_per_s(self) -> float | None: ...
-    @property
-    def ttft_s(self) -> float: ...
-
-
-class Answerer(Protocol):
-    """Another server that answers the same prompts; see `peer.py`."""
-
-    def answer(
-        self, messages: ListLike[Message], n_tokens: int, temperature: float, seed: int
-    ) -> PeerAnswer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +107,7 @@ class Bench:
         self._runtime = runtime
         self._arms = {arm.name: arm for arm in arms}
         self._plan = plan
-        self._peer = peer
+        self._peer = self._given_peer = peer
         self.trace: TraceWriter | None = None
         self._answering = Answering(
             runtime, plan.sampling, plan.n_tokens, record_all=plan.record_all
@@ -148,6 +127,7 @@ class Bench:
         self._names = [*self._arms, *([PEER] if peer else [])]
         self._runs: list[Run] = []
         self._tests: dict[str, tuple[int, int]] = {}
+        self._positions: dict[str, PositionCounts] = {}
         self._drift: float | None = None
         self._done = 0
         self._total = len(self._prompts) * len(self._names) * plan.repeat + 2
@@ -181,6 +161,7 @@ class Bench:
             settings={
                 **plan.facts,
                 "arms": self._names,
+                **({"peer": self._given_peer.facts} if self._given_peer else {}),
                 "prompts": len(self._prompts),
                 "tokens": plan.n_tokens,
                 "temperature": plan.sampling.temperature,
@@ -192,7 +173,9 @@ class Bench:
                 "complete": self._done == self._total and self.failure is None,
             },
             runs=list(self._runs),
-            summary=summarise(self._runs, self._names, self._tests, seed),
+            summary=summarise(
+                self._runs, self._names, self._tests, seed, positions=self._positions
+            ),
             peak_memory_bytes=peak_memory_bytes(),
             drift=self._drift,
             calibration_error=self._calibration_error(),
@@ -261,8 +244,7 @@ class Bench:
                     answer = yield from self._own(prompt, self._arms[name])
                     finished.append(_Finished(name, repeat, answer))
                 elif self._peer is not None:
-                    yield self._progress(prompt, name)
-                    reply = self._ask(self._peer, prompt)
+                    reply = yield from self._theirs(self._peer, prompt)
                     finished += [_Finished(name, repeat, reply)] if reply else []
                 self._done += 1
         finally:
@@ -280,37 +262,43 @@ class Bench:
             self._answering.on_round = None
         return answer
 
-    def _ask(self, peer: Answerer, prompt: BenchPrompt) -> PeerAnswer | None:
+    def _theirs(
+        self, peer: Answerer, prompt: BenchPrompt
+    ) -> Generator[Progress, None, PeerAnswer | None]:
         """What a peer answers to all turns; a peer that fails drops out, and all else goes on."""
-        sampling = self._plan.sampling
-        messages = [Message("system", prompt.system)] if prompt.system else []
-        replies: list[PeerAnswer] = []
+        reply: PeerAnswer | None = None
+        yield self._progress(prompt, PEER)
         try:
-            for turn in prompt.turns:
-                messages += turn
-                reply = peer.answer(
-                    messages, self._plan.n_tokens, sampling.temperature, sampling.seed
-                )
-                replies.append(reply)
-                messages.append(Message("assistant", reply.text))
+            with closing(ask(peer, prompt, self._plan.n_tokens, self._plan.sampling)) as asking:
+                for so_far in asking:
+                    reply = so_far
+                    yield self._progress(prompt, PEER)
         except LocalspecError as error:
             self.failure, self._peer = error, None
             return None
-        return _together(replies)
+        return reply
 
     def _book(self, prompt: BenchPrompt, finished: list[_Finished]) -> None:
         plain = next(
-            (f.answer.ids for f in finished if f.arm == PLAIN and isinstance(f.answer, Answer)),
-            None,
+            (f.answer for f in finished if f.arm == PLAIN and isinstance(f.answer, Answer)), None
         )
         for one in finished:
             answer = one.answer
             if isinstance(answer, Answer):
                 tested, accepted = self._tests.get(one.arm, (0, 0))
                 self._tests[one.arm] = (tested + answer.tested, accepted + answer.accepted)
-                self._runs.append(_own_run(prompt, one, answer, plain))
+                known = self._positions.get(one.arm, [])
+                self._positions[one.arm] = added(known, answer.positions)
+                self._runs.append(_own_run(prompt, one, answer, plain.ids if plain else None))
             else:
-                self._runs.append(_peer_run(prompt, one, answer))
+                same = self._same_text(answer, plain)
+                self._runs.append(_peer_run(prompt, one, answer, same))
+
+    def _same_text(self, reply: PeerAnswer, plain: Answer | None) -> bool | None:
+        """Whether a peer's text is ours but for space around it; None where that says nothing."""
+        if plain is None or self._plan.sampling.temperature > 0:
+            return None
+        return reply.text.strip() == plain.text.strip()
 
     def _progress(self, prompt: BenchPrompt, arm: str) -> Progress:
         left = None
@@ -360,7 +348,9 @@ def _own_run(prompt: BenchPrompt, one: _Finished, answer: Answer, plain: list[in
     )
 
 
-def _peer_run(prompt: BenchPrompt, one: _Finished, answer: PeerAnswer) -> Run:
+def _peer_run(
+    prompt: BenchPrompt, one: _Finished, answer: PeerAnswer, same_text: bool | None
+) -> Run:
     return Run(
         prompt_id=prompt.prompt_id,
         prompt_class=prompt.prompt_class,
@@ -373,25 +363,5 @@ def _peer_run(prompt: BenchPrompt, one: _Finished, answer: PeerAnswer) -> Run:
         ttft_s=answer.ttft_s,
         identical_to_plain=None,
         first_divergence=None,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Replies:
-    """A peer's answers to all turns of a prompt, as one."""
-
-    text: str
-    tokens: int
-    tokens_per_s: float | None
-    ttft_s: float
-
-
-def _together(replies: list[PeerAnswer]) -> _Replies:
-    timed = [(r.tokens, r.tokens / r.tokens_per_s) for r in replies if r.tokens_per_s]
-    seconds = sum(s for _, s in timed)
-    return _Replies(
-        text="\n\n".join(reply.text for reply in replies),
-        tokens=sum(reply.tokens for reply in replies),
-        tokens_per_s=sum(n for n, _ in timed) / seconds if seconds else None,
-        ttft_s=replies[0].ttft_s,
+        same_text=same_text,
     )

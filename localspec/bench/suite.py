@@ -118,6 +118,10 @@ def _prompt(line: str, where: str, default_id: str) -> BenchPrompt:
         _refuse(where, "is not JSON")
     if not isinstance(values, dict):
         _refuse(where, "is not a JSON object")
+    try:
+        json.dumps(values, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        _refuse(where, "holds half of a surrogate pair, which is no text")
     prompt_id = _word(values, ("id", "question_id", "prompt_id"), default_id, where)
     prompt_class = _word(values, ("class", "category"), "other", where)
     if "turns" in values:

@@ -5,12 +5,13 @@ draws prompts (Efron 1979, percentile interval), since answers of one prompt are
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localspec.results import ArmSummary, Run
+from localspec.results import ArmSummary, PositionCounts, Run
 
 LEAST_TOKENS = 8
 """Rates of shorter answers say more about the clock than about the arm."""
@@ -24,6 +25,7 @@ def summarise(
     tests: Mapping[str, tuple[int, int]],
     seed: int,
     reference: str = "plain",
+    positions: Mapping[str, PositionCounts] | None = None,
 ) -> dict[str, ArmSummary]:
     """Each arm against plain runs of the same prompts.
 
@@ -33,6 +35,7 @@ def summarise(
         tests: for each arm the proposals tested and accepted, over all its runs.
         seed: of the bootstrap.
         reference: the arm that the others are compared with.
+        positions: the same tests by position in the draft.
 
     Returns:
         By arm; without those of which no prompt can be compared.
@@ -44,7 +47,8 @@ def summarise(
         ratios = {p: own[p] / plain[p] for p in own if p in plain}
         if ratios:
             mine = [run for run in runs if run.arm == arm]
-            found[arm] = _summary(mine, ratios, tests.get(arm, (0, 0)), seed)
+            summary = _summary(mine, ratios, tests.get(arm, (0, 0)), seed)
+            found[arm] = replace(summary, by_position=(positions or {}).get(arm, []))
     return found
 
 

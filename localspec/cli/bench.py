@@ -1,5 +1,6 @@
 """`localspec bench`: arms × prompts, interleaved, against plain decoding."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from localspec.cli.options import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from localspec.bench.arms import Arm
+    from localspec.bench.peer import Peer
     from localspec.bench.runner import Bench
     from localspec.bench.suite import BenchPrompt
     from localspec.results import BenchReport
@@ -28,6 +30,7 @@ def bench(
     model: options.Model = DEFAULT_MODEL,
     drafter: options.Drafter = "auto",
     arms: of_bench.Arms = None,
+    peer: of_bench.Peer = None,
     suite: of_bench.Suite = "builtin",
     limit: of_bench.Limit = None,
     repeat: of_bench.Repeat = 1,
@@ -41,6 +44,7 @@ def bench(
     offline: options.Offline = False,
     json: of_bench.JsonFile = None,
     markdown: of_bench.MarkdownFile = None,
+    html: of_bench.HtmlFile = None,
     csv: of_bench.CsvFile = None,
     compare: of_bench.OldFile = None,
     trace: of_bench.TraceFile = None,
@@ -57,6 +61,10 @@ def bench(
     localspec bench -m big.gguf -d small.gguf --arms auto,fixed:4,threshold:0.5 --json new.json
 
     localspec bench --suite prompts.jsonl --compare old.json --markdown page.md
+
+    localspec bench --limit 8 --html bench.html
+
+    localspec bench -m big.gguf --peer http://127.0.0.1:8080 --html bench.html
     """
     arguments = locals()
     arguments.pop("context")
@@ -82,10 +90,9 @@ def measure(request: BenchRequest) -> None:
     check_writable(request.files)
     old = _old_report(request)
     shared = request.as_run()
-    pair = local_pair(shared)
-    with opened_runtime(shared, pair) as runtime:
+    with _checked_peer(request) as peer, opened_runtime(shared, local_pair(shared)) as runtime:
         wanted = open_arms(specs or default_arms(runtime.kind), runtime)
-        with _prepared(request, runtime, wanted, prompts) as made:
+        with _prepared(request, runtime, wanted, prompts, peer) as made:
             _run(made, request, old)
 
 
@@ -95,6 +102,7 @@ def _prepared(
     runtime: "Runtime",
     arms: "list[Arm]",
     prompts: "list[BenchPrompt]",
+    peer: "Peer | None",
 ) -> Iterator["Bench"]:
     """The benchmark, and the trace that it writes."""
     from localspec.bench.runner import Bench, Plan
@@ -104,9 +112,9 @@ def _prepared(
     recipe = runtime.pair.recipe
     asked = {"temperature": request.temperature, "seed": request.seed}
     sampling = sampling_params(asked, recipe.sampling if recipe else None, runtime.header.sampling)
-    facts = {"suite": _suite_name(request), "profile": not request.as_run().no_profile}
+    facts = _facts(request, peer)
     plan = Plan(sampling, request.n_tokens, request.repeat, request.trace_full, facts)
-    made = Bench(runtime, arms, prompts, plan)
+    made = Bench(runtime, arms, prompts, plan, peer)
     if request.trace is None:
         yield made
         return
@@ -175,6 +183,18 @@ def _check_trace(request: BenchRequest) -> None:
         raise UsageError("--trace-full says how to trace, but not where.", "Add --trace FILE")
 
 
+@contextmanager
+def _checked_peer(request: BenchRequest) -> Iterator["Peer | None"]:
+    """The server of --peer, warm; None without one."""
+    if request.peer is None:
+        yield None
+        return
+    from localspec.bench.peer import Peer
+
+    with Peer(request.peer) as peer:
+        yield peer.check()
+
+
 def _old_report(request: BenchRequest) -> "BenchReport | None":
     if request.compare is None:
         return None
@@ -183,5 +203,11 @@ def _old_report(request: BenchRequest) -> "BenchReport | None":
     return load_report(request.compare.expanduser())
 
 
-def _suite_name(request: BenchRequest) -> str:
-    return Path(request.suite).name
+def _facts(request: BenchRequest, peer: "Peer | None") -> dict[str, object]:
+    """Settings that only the command line knows."""
+    shown = {request.peer: peer.url} if request.peer and peer else {}
+    return {
+        "command": of_bench.told_command(sys.argv[1:], shown),
+        "suite": Path(request.suite).name,
+        "profile": not request.as_run().no_profile,
+    }

@@ -44,9 +44,10 @@ def write_report(report: "BenchReport", files: Mapping[str, Path | None]) -> Non
     for option, path in files.items():
         if path is None or option not in _FORMS:
             continue
-        text = _FORMS[option](report)
+        # half of a surrogate pair, which JSON may hold, has no UTF-8
+        text = _FORMS[option](report).encode("utf-8", "backslashreplace")
         try:
-            path.expanduser().write_text(text, encoding="utf-8", newline="")
+            path.expanduser().write_bytes(text)
         except OSError as error:
             raise LocalspecError(
                 f"Cannot write {path}: {error.strerror or error}.",
@@ -82,6 +83,12 @@ def _markdown(report: "BenchReport") -> str:
     return to_markdown(report)
 
 
+def _html(report: "BenchReport") -> str:
+    from localspec.bench.page import to_html
+
+    return to_html(report)
+
+
 def _csv(report: "BenchReport") -> str:
     from localspec.bench.export import to_csv
 
@@ -91,5 +98,6 @@ def _csv(report: "BenchReport") -> str:
 _FORMS: dict[str, Callable[["BenchReport"], str]] = {
     "--json": _json,
     "--markdown": _markdown,
+    "--html": _html,
     "--csv": _csv,
 }

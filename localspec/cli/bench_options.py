@@ -1,5 +1,6 @@
 """The options of `bench`, and the request they add up to."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,8 +66,21 @@ Temperature = Annotated[
 Seed = Annotated[
     int, _option(_SAMPLING, "--seed", metavar="S", help="Of every answer and of their order.")
 ]
+Peer = Annotated[
+    str | None,
+    _option(
+        _WHAT,
+        "--peer",
+        metavar="URL",
+        help="One arm more: any server with OpenAI's chat API, with or without /v1, timed by itself where"
+        " it does so (llama-server). Key: OPENAI_API_KEY.",
+    ),
+]
 JsonFile = Annotated[Path | None, _file("--json", "Figures of every answer.")]
 MarkdownFile = Annotated[Path | None, _file("--markdown", "The tables.")]
+HtmlFile = Annotated[
+    Path | None, _file("--html", "Tables and plots as one page that needs nothing else.")
+]
 CsvFile = Annotated[Path | None, _file("--csv", "One line an answer.")]
 OldFile = Annotated[Path | None, _file("--compare", "An earlier --json to compare with.")]
 TraceFile = Annotated[Path | None, _file("--trace", "Each round, for bench replay.")]
@@ -100,6 +114,7 @@ class BenchRequest:
     model: str
     drafter: str
     arms: str | None
+    peer: str | None
     suite: str
     limit: int | None
     n_tokens: int
@@ -112,6 +127,7 @@ class BenchRequest:
     no_profile: bool
     json: Path | None
     markdown: Path | None
+    html: Path | None
     csv: Path | None
     compare: Path | None
     trace: Path | None
@@ -126,6 +142,7 @@ class BenchRequest:
         return {
             "--json": self.json,
             "--markdown": self.markdown,
+            "--html": self.html,
             "--csv": self.csv,
             "--trace": self.trace,
         }
@@ -138,3 +155,20 @@ class BenchRequest:
         # a drafter that drafts for the record only teaches wrong times
         forget = self.no_profile or self.trace_full
         return Request(**{**nothing, **off, **own, "no_profile": forget, "stop": ()})
+
+
+def told_command(arguments: list[str], shown: dict[str, str]) -> str:
+    """The command line as a report may tell it: of a path from the root the file alone.
+
+    Args:
+        arguments: all after the program's name.
+        shown: values that are told otherwise, as an address that may hold a password.
+    """
+    told = []
+    for argument in arguments:
+        option, equals, value = argument.partition("=")
+        if not (equals and option.startswith("--")):
+            option, equals, value = "", "", argument
+        path = Path(value)
+        told.append(option + equals + shown.get(value, path.name if path.is_absolute() else value))
+    return shlex.join(["localspec", *told])

@@ -148,6 +148,8 @@ def _facts(report: BenchReport) -> list[str]:
         f" {settings['numerics']} numerics",
         f"most memory {report.peak_memory_bytes / _GB:.2f} GB",
     ]
+    if report.peer_note is not None:
+        lines.insert(2, report.peer_note)
     if report.drift is not None:
         lines[-1] += f", drift of plain {report.drift:.2f} ×"
     if report.calibration_error is not None:

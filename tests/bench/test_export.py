@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def report(speedup: float = 1.5, model: str = "A model") -> BenchReport:
         identical=1,
         compared=1,
         by_class={"code": speedup},
+        by_position=[(10, 8), (8, 4)],
     )
     return BenchReport(
         {"cores": 2}, {"name": model}, None, {"tokens": 96}, [run], {"auto": summary}, 1000, 1.01
@@ -45,6 +47,16 @@ def test_markdown_shows_figures_and_keeps_names_in_their_place() -> None:
     assert "| auto | 9.5 | 1.50 | 1.40–1.60 | 1.10 | 80% | 2.50 | 1 of 1 |" in text
     assert "a\\|b &lt;script\\> \\`x\\`" in text
     assert "at the start: 1.01" in text
+    assert "Peer" not in text
+
+
+def test_markdown_says_what_a_peer_is() -> None:
+    made = replace(
+        report(), settings={"tokens": 96, "peer": {"url": "http://h/v1", "model": "m|n"}}
+    )
+    text = to_markdown(made)
+    assert "**Peer** peer is another server, http://h/v1; model m\\|n" in text
+    assert "'url'" not in text
 
 
 def test_a_report_is_read_back_and_compared(tmp_path: Path) -> None:
@@ -52,6 +64,10 @@ def test_a_report_is_read_back_and_compared(tmp_path: Path) -> None:
     path.write_text(json.dumps(report(1.2).to_json()))
     old = load_report(path)
     assert old == report(1.2)
+    values = report(1.2).to_json()
+    del values["summary"]["auto"]["by_position"]  # as earlier versions wrote it
+    path.write_text(json.dumps(values))
+    assert load_report(path).summary["auto"].by_position == []
     (change,) = compare(old, report(1.5))
     assert change.apart
     assert "1.20 -> 1.50 × plain (beyond chance)" in str(change)

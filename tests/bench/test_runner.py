@@ -1,8 +1,10 @@
 """The run itself, on tiny models: who answers what, when, from what, and what is booked."""
 
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import pytest
 
@@ -181,13 +183,15 @@ class Server:
     def __init__(self, fails_at: int = 1000) -> None:
         self.asked: list[list[tuple[str, str]]] = []
         self.fails_at = fails_at
+        self.facts = {"url": "http://peer/v1", "model": "theirs"}
+        self.text = "yes"
 
     def answer(self, messages, n_tokens: int, temperature: float, seed: int) -> Reply:
         if len(self.asked) == self.fails_at:
             raise LocalspecError("The peer went away.")
         self.asked.append([(m.role, m.content) for m in messages])
         assert (n_tokens, temperature, seed) == (16, 0.0, 3)
-        return Reply()
+        return Reply(self.text)
 
 
 def test_a_peer_is_one_arm_more(runtime: Runtime) -> None:
@@ -201,7 +205,62 @@ def test_a_peer_is_one_arm_more(runtime: Runtime) -> None:
     assert {run.identical_to_plain for run in runs} == {None}
     talk = [("user", "Hello"), ("assistant", "yes"), ("user", "And then?")]
     assert talk in server.asked
-    assert made.report().summary["peer"].compared == 0
+    report = made.report()
+    assert report.summary["peer"].compared == 0
+    assert {run.same_text for run in runs} == {False}
+    assert {run.same_text for run in report.runs if run.arm == "plain"} == {None}
+    assert report.settings["peer"] == server.facts
+    note = str(report.peer_note)
+    assert "http://peer/v1; model theirs" in note
+    assert "plain in 0 of 3 answers, which nobody promises" in note
+
+
+def test_a_peer_with_our_text(runtime: Runtime) -> None:
+    arms = open_arms(parse_arms("plain"), runtime)
+    own = list(Answering(runtime, SAMPLING, 16).answer(PROMPTS[0], arms[0]))[-1]
+    server = Server()
+    server.text = f"\n{own.text} "
+    made = Bench(runtime, arms, PROMPTS[:1], Plan(SAMPLING, 16), server)
+    list(made.run())
+    (run,) = [run for run in made.report().runs if run.arm == "peer"]
+    assert own.text
+    assert run.same_text
+
+
+def test_a_peer_is_waited_for_step_by_step(runtime: Runtime) -> None:
+    """So that Ctrl-C is noticed while it says nothing."""
+    never, asked = threading.Event(), threading.Event()
+
+    class Silent(Server):
+        def answer(self, messages, n_tokens: int, temperature: float, seed: int) -> Reply:
+            asked.set()
+            never.wait(20)
+            return Reply()
+
+    arms = open_arms(parse_arms("plain"), runtime)
+    made = Bench(runtime, arms, PROMPTS, Plan(SAMPLING, 16), Silent())
+    steps = made.run()
+    started = time.monotonic()
+    for step in steps:
+        if asked.is_set() and step.arm == "peer":
+            break
+    steps.close()
+    assert time.monotonic() - started < 10
+    assert not made.report().settings["complete"]
+    never.set()
+
+
+def test_acceptance_by_position_adds_up(runtime: Runtime) -> None:
+    made = bench(runtime, "fixed:3")
+    list(made.run())
+    summary = made.report().summary
+    assert summary["plain"].by_position == []
+    counts = summary["fixed:3"].by_position
+    assert len(counts) == 3
+    tested, accepted = made._tests["fixed:3"]
+    assert (sum(n for n, _ in counts), sum(k for _, k in counts)) == (tested, accepted)
+    # whatever is accepted at a position opens the next, unless the draft ends there
+    assert all(n <= kept for (_, kept), (n, _) in pairwise(counts))
 
 
 def test_a_peer_that_stops_half_way_drops_out(runtime: Runtime) -> None:
@@ -211,6 +270,7 @@ def test_a_peer_that_stops_half_way_drops_out(runtime: Runtime) -> None:
     report = made.report()
     assert made.failure is not None
     assert [run.prompt_id for run in report.runs if run.arm == "peer"] == ["a"]
+    assert report.settings["peer"]["model"] == "theirs"
     assert [run.prompt_id for run in report.runs if run.arm == "plain"] == ["a", "b", "c"]
     assert not report.settings["complete"]
 

@@ -61,6 +61,7 @@ def test_turns_and_messages() -> None:
         '{"turns": [1]}',
         '{"turns": ["  "]}',
         '{"id": true, "turns": ["a"]}',
+        '{"id": "\\ud800", "turns": ["a"]}',
         '{"id": "good", "turns": ["again"]}',
         '{"messages": []}',
         '{"messages": [{"role": "assistant", "content": "a"}]}',

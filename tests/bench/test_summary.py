@@ -85,6 +85,12 @@ def test_json_has_the_agreed_names() -> None:
         "ttft_s",
         "identical_to_plain",
         "first_divergence",
+        "same_text",
     }
     assert values["summary"]["plain"]["by_class"] == {"code": {"speedup_geomean": 1.0}}
     assert Run.from_json(values["runs"][0]) == runs[0]
+    # as earlier versions wrote it
+    del values["runs"][0]["same_text"]
+    assert Run.from_json(values["runs"][0]) == runs[0]
+    with pytest.raises(KeyError):
+        Run.from_json({"class": "code"})
