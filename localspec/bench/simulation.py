@@ -154,6 +154,9 @@ class Simulation:
         sampler = Sampler(SamplingParams(temperature=answer.temperature))
         s = Sequence(lane, list(prompt), sampler, len(answer.tokens), len(prompt))
         self._arm.model.knows(s, answer)
+        # both models read alike for their size
+        n, level = len(prompt), self._machine.level
+        self._arm.policy.prefilled(n, n * self._machine.reading / level if level else 0.0)
         for drafter in self._arm.drafters:
             drafter.begin(s)
         s.tokens.append(answer.tokens[0])

@@ -11,7 +11,9 @@ from itertools import pairwise
 from typing import Any
 
 _EDGES = (0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
-_N_BINS = len(_EDGES) + 1
+_TYPICAL = (0.2, 0.4, 0.6, 0.78, 0.91, 0.974, 0.998)
+N_BINS = len(_EDGES) + 1
+"""Confidences are told apart as far as these bins do."""
 
 _PRIOR = (
     (0.0, 0.10),
@@ -51,14 +53,18 @@ class Calibration:
         tests: for each bin how many verdicts stand behind that.
     """
 
-    shifts: list[float] = field(default_factory=lambda: [0.0] * _N_BINS)
-    tests: list[int] = field(default_factory=lambda: [_PRIOR_TESTS] * _N_BINS)
-    _surprise: list[float] = field(default_factory=lambda: [0.0] * _N_BINS)
+    shifts: list[float] = field(default_factory=lambda: [0.0] * N_BINS)
+    tests: list[int] = field(default_factory=lambda: [_PRIOR_TESTS] * N_BINS)
+    _surprise: list[float] = field(default_factory=lambda: [0.0] * N_BINS)
     _n_seen: int = 0
 
     def acceptance(self, confidence: float) -> float:
         """Probability, 0..1, that a proposal of this confidence is accepted."""
         return min(max(prior(confidence) + self.shifts[bin_of(confidence)], 0.01), 0.999)
+
+    def by_bin(self) -> list[float]:
+        """Acceptance of a typical confidence of each bin, shape (N_BINS,)."""
+        return [self.acceptance(confidence) for confidence in _TYPICAL]
 
     def observe(self, confidence: float, *, accepted: bool) -> None:
         """A proposal was compared with the target's pick."""
@@ -88,50 +94,67 @@ class Calibration:
         """
         shifts = [float(x) for x in state["shifts"]]
         tests = [int(n) for n in state["tests"]]
-        if len(shifts) != _N_BINS or len(tests) != _N_BINS:
+        if len(shifts) != N_BINS or len(tests) != N_BINS:
             raise ValueError("another number of bins")
         if not all(-1 <= x <= 1 for x in shifts) or min(tests) < 1:
             raise ValueError("not what verdicts can add up to")
         self.shifts, self.tests = shifts, tests
 
 
-_AFTER_ALL, _AFTER_MISS = _N_BINS, _N_BINS + 1
-_OUTLOOK = (0.45, 0.55, 0.60, 0.65, 0.75, 0.82, 0.90, 0.80, 0.65)
-"""Acceptance of the next proposal after one of each bin, and of a draft's first."""
+_AFTER_ALL, _AFTER_MISS = N_BINS, N_BINS + 1
+_OUTLOOK = (
+    (0.15, 0.25, 0.26, 0.13, 0.08, 0.05, 0.08),
+    (0.10, 0.23, 0.18, 0.15, 0.11, 0.10, 0.13),
+    (0.07, 0.17, 0.18, 0.14, 0.11, 0.09, 0.24),
+    (0.07, 0.11, 0.17, 0.13, 0.15, 0.12, 0.25),
+    (0.05, 0.11, 0.13, 0.11, 0.15, 0.16, 0.29),
+    (0.02, 0.06, 0.09, 0.09, 0.09, 0.15, 0.50),
+    (0.02, 0.05, 0.05, 0.04, 0.05, 0.09, 0.70),
+    (0.02, 0.06, 0.07, 0.07, 0.09, 0.10, 0.59),
+    (0.13, 0.15, 0.17, 0.14, 0.09, 0.09, 0.23),
+)
+"""Bins of the next proposal after one of each bin, after a draft taken whole, and after a miss: measured
+on the pair of `_PRIOR`."""
 
-_OUTLOOK_TESTS = 4
-_OUTLOOK_MEMORY = 64
+_OUTLOOK_TESTS = 6.0
+_OUTLOOK_MEMORY = 64.0
 
 
 @dataclass(slots=True)
 class Outlook:
-    """Chance that a proposal not yet made will be accepted, by what went before it.
+    """How confident a proposal not yet made will be, by what went before it.
 
     A confident token is mostly followed by another, and after a draft that was taken whole the next one
-    fares better than after a miss.
+    fares better than after a miss. A proposal's confidence is known whether it is verified or not, so
+    nothing here is censored.
     """
 
-    chances: list[float] = field(default_factory=lambda: list(_OUTLOOK))
-    tests: list[int] = field(default_factory=lambda: [_OUTLOOK_TESTS] * len(_OUTLOOK))
+    counts: list[list[float]] = field(
+        default_factory=lambda: [[_OUTLOOK_TESTS * x for x in row] for row in _OUTLOOK]
+    )
 
-    def of(self, last: float | None, *, missed: bool) -> float:
-        """The chance of the next proposal.
+    def after(self, last: float | None, *, missed: bool) -> int:
+        """The place that a draft is in, for `shares`.
 
         Args:
-            last: confidence of the proposal before it, None for a draft's first.
+            last: confidence of its last proposal, None before the first.
             missed: the last draft of this sequence was not taken whole.
         """
-        return self.chances[_place(last, missed)]
+        if last is not None:
+            return bin_of(last)
+        return _AFTER_MISS if missed else _AFTER_ALL
 
-    def observe(self, last: float | None, chance: float, *, missed: bool) -> None:
-        """A proposal was made; `chance` is 1 or 0 by its verdict, or its calibrated confidence where
-        it was not verified, so that drafts cut short do not make the outlook too bright."""
-        i = _place(last, missed)
-        self.tests[i] = n = min(self.tests[i] + 1, _OUTLOOK_MEMORY)
-        self.chances[i] += (chance - self.chances[i]) / n
+    def shares(self, place: int) -> list[float]:
+        """How often the next proposal is in each bin, shape (N_BINS,), summing to 1."""
+        row = self.counts[place]
+        total = sum(row)
+        return [n / total for n in row]
 
-
-def _place(last: float | None, missed: bool) -> int:
-    if last is not None:
-        return bin_of(last)
-    return _AFTER_MISS if missed else _AFTER_ALL
+    def observe(self, place: int, confidence: float) -> None:
+        """A proposal was made."""
+        row = self.counts[place]
+        total = sum(row)
+        if total >= _OUTLOOK_MEMORY:
+            fade = (_OUTLOOK_MEMORY - 1) / total
+            row[:] = [n * fade for n in row]
+        row[bin_of(confidence)] += 1.0

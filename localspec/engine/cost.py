@@ -14,6 +14,10 @@ _NEXT_ROW = 0.1
 """A row more than ever seen is expected to cost this part of a pass while one size is known only,
 and half of the last slope later: too little, so that it gets tried, and from then on is known."""
 
+_TARGET = "target"
+_A_TEXT = 16
+"""Fewer tokens than this are read no faster than they are verified."""
+
 _FIRST_BUCKET = 10
 """Contexts under 2^10 cells cost alike; beyond that every doubling has a table of its own."""
 
@@ -119,6 +123,17 @@ class CostTable:
         else:
             self._reading.setdefault(kind, deque(maxlen=_SAMPLES)).append(seconds / n_behind)
 
+    def observe_reading(self, n_tokens: int, seconds: float) -> None:
+        """The target read so much of a prompt in one pass."""
+        if n_tokens >= _A_TEXT:
+            read = self._reading.setdefault(_TARGET, deque(maxlen=_SAMPLES))
+            read.append(seconds / n_tokens)
+
+    @property
+    def widest(self) -> int:
+        """Rows of the widest pass timed; 1 before any."""
+        return max(self._curve, default=1)
+
     @property
     def measured(self) -> bool:
         """True once a pass was timed."""
@@ -136,9 +151,12 @@ class CostTable:
         return interpolated(timings.known, n_sequences)
 
     def reading_s(self, kind: str, relative: float) -> float:
-        """Seconds a drafter needs for each token it catches up with."""
+        """Seconds a drafter needs for each token it catches up with; before that was timed, `relative` of
+        what the target took to read."""
         if self._reading.get(kind):
             return median(self._reading[kind])
+        if self._reading.get(_TARGET):
+            return relative * median(self._reading[_TARGET])
         return self.level_s(kind, relative) / 2
 
     def _merged(self) -> dict[int, float]:

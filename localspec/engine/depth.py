@@ -70,6 +70,9 @@ class DepthPolicy(Protocol):
     def observe(self, outcome: Outcome) -> None:
         """A step without prefill was settled."""
 
+    def prefilled(self, n_tokens: int, seconds: float) -> None:
+        """The target read `n_tokens` of a prompt in one pass."""
+
 
 class FixedDepth:
     """Always the same depth."""
@@ -96,6 +99,9 @@ class FixedDepth:
         return None
 
     def observe(self, outcome: Outcome) -> None:
+        return None
+
+    def prefilled(self, n_tokens: int, seconds: float) -> None:
         return None
 
 

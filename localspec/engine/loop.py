@@ -287,6 +287,8 @@ class Engine:
             # A draft of which nothing was worth verifying has cost time that plain decoding has not.
             plain = n_drafted == 0 and len(spans) == 1 and draft_s < _NOTHING * seconds
             s.stats.add_time(seconds, len(tokens), plain=plain)
-        if not reading:
+        if reading:
+            self.depth.prefilled(n_rows, verify_s)
+        else:
             n_cells = sum(len(span.draft.sequence.tokens) for span in spans)
             self.depth.observe(Outcome(n_rows, n_cells, verify_s, [v for _, v in rounds]))

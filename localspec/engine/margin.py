@@ -7,7 +7,7 @@ sum(A) - λ · T. All of it is measured (`cost.py`) and calibrated (`calibration
 is nothing to tune. λ makes it the best rate in the long run (Dinkelbach 1967, fractional programming).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from localspec.engine.calibration import Calibration, Outlook
 from localspec.engine.cost import CostTable, positive
@@ -30,14 +30,35 @@ _PROBE_SHARE = 0.01
 """Probes may cost this part of the time."""
 
 _PROBE_DEPTH = 2
+_DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Depths that a draft is planned for; what it comes to is decided token by token."""
+
 _AHEAD = 4
 """Tokens that `more` looks ahead, to see past a step of T."""
+
+_WIDER = 4
+"""A pass may be so many times as wide as any before: its cost is a guess."""
 
 _FREE = 0.01
 """A drafter whose level costs less than this part of a plain pass is asked for a whole draft."""
 
 _UNKNOWN_REST = 64
 """Tokens that an answer without a limit is expected to go on for, at least."""
+
+
+class Prospect(NamedTuple):
+    """What drafting is expected to bring.
+
+    Attributes:
+        gain: tokens, less those that its time is worth.
+        tokens: of the draft, accepted.
+    """
+
+    gain: float
+    tokens: float
+
+
+_NO_PROSPECT = Prospect(float("-inf"), 0.0)
 
 
 class MarginDepth:
@@ -73,10 +94,10 @@ class MarginDepth:
         if self._is_free(drafter):
             return True
         behind = self._catching_up_s(draft, drafter)
-        value, depth = self._prospect(draft, drafter)
-        if value > 0 and self._saves(draft, drafter, value, depth) > behind:
+        prospect = self._prospect(draft, drafter)
+        if prospect.gain > 0 and self._saves(draft, prospect) > behind:
             return True
-        loss = behind - value / self._best_rate()
+        loss = behind - prospect.gain / self._best_rate()
         due = self._since_draft >= self._pause
         if due and loss < _PROBE_SHARE * self._since_draft * self.cost.pass_s(1):
             self._probing.add(draft.sequence.seq_id)
@@ -89,12 +110,11 @@ class MarginDepth:
         drafter = self._drafters[draft.kind]
         if self._is_free(drafter):
             return True
-        value, _ = self._gain(draft, drafter, draft.confidences[-1])
-        return value > 0
+        return self._ahead(draft, drafter).gain > 0
 
     def prefers(self, draft: Draft, other: Drafter) -> bool:
         self._drafters[other.kind] = other
-        rest, _ = self._prospect(draft, other)
+        rest = self._prospect(draft, other).gain
         chances = self._chances(draft)
         beside = self._n_rows(self._round) - len(draft.tokens)
         mine = max(self._margins([chances], beside), default=0.0)
@@ -139,6 +159,13 @@ class MarginDepth:
         elif any(v.draft.tokens for v in outcome.verdicts):
             self._since_draft, self._pause = 0, _FIRST_PAUSE
 
+    def prefilled(self, n_tokens: int, seconds: float) -> None:
+        self.cost.observe_reading(n_tokens, seconds)
+        # another text: what the last one brought says little about it
+        if self._seconds > 0 and self.cost.measured:
+            fade = min(1.0, _KEPT_ROUNDS * self.cost.pass_s(1) / self._seconds)
+            self._tokens, self._seconds = fade * self._tokens, fade * self._seconds
+
     def state(self) -> dict[str, Any]:
         """What was learned, as JSON values, to be kept for the next start."""
         speedup = self._best_rate() * self.cost.pass_s(1) if self.cost.measured else 1.0
@@ -174,53 +201,50 @@ class MarginDepth:
         plain = n / self.cost.pass_s(n)
         return max(plain, self._tokens / self._seconds) if self._seconds else plain
 
-    def _prospect(self, draft: Draft, drafter: Drafter) -> tuple[float, int]:
-        """The best expected gain of a draft by this drafter in the place of one, and its depth."""
-        return self._gain(Draft(draft.sequence, draft.limit), drafter, None)
+    def _prospect(self, draft: Draft, drafter: Drafter) -> Prospect:
+        """What a draft by this drafter in the place of one is worth."""
+        return self._ahead(Draft(draft.sequence, draft.limit, kind=drafter.kind), drafter)
 
-    def _gain(self, draft: Draft, drafter: Drafter, last: float | None) -> tuple[float, int]:
-        """The best expected gain of growing a draft, and by how many tokens.
-
-        Args:
-            draft: what there is of it.
-            drafter: who would propose.
-            last: confidence of its last token, None for none.
-        """
-        seq_id = draft.sequence.seq_id
+    def _ahead(self, draft: Draft, drafter: Drafter) -> Prospect:
+        """What it is worth to let a draft grow, at the best depth."""
         chances = self._chances(draft)
-        chance = chances[-1] if chances else 1.0
-        alpha = self._outlook(drafter.kind, draft).of(last, missed=self._missed.get(seq_id, False))
+        last = draft.confidences[-1] if draft.tokens else None
+        outlook, acceptances = self._outlook(draft), self._calibration(draft).by_bin()
+        missed = self._missed.get(draft.sequence.seq_id, False)
+        place = outlook.after(last, missed=missed)
         rate, level = self._best_rate(), self._level_s(drafter)
         beside = [d for d in self._round if d.sequence is not draft.sequence]
         n_rows = self._n_rows([*beside, draft])
         now = self.cost.pass_s(n_rows)
         room = draft.limit - len(draft.tokens)
-        best, depth, total = float("-inf"), 0, 0.0
-        for n in range(1, min(room, self.max_depth if last is None else _AHEAD) + 1):
-            chance *= alpha
-            total += chance
-            gain = total - rate * (n * level + self.cost.pass_s(n_rows + n) - now)
-            if gain > best:
-                best, depth = gain, n
-        return best, depth
+        best = _NO_PROSPECT
+        for depth in _DEPTHS if last is None else range(1, _AHEAD + 1):
+            if depth > room:
+                break
+            row = (self.cost.pass_s(n_rows + depth) - now) / depth
+            start = (chances[-1] if chances else 1.0, place)
+            found = _expected(outlook, acceptances, start, depth, rate * level, rate * row)
+            best = max(best, found)
+        return best
 
     def _margins(self, chances: list[list[float]], n_rows: int) -> list[float]:
         """Gain of verifying the likeliest 1, 2, … proposals beside `n_rows` rows."""
         rate, now, total = self._best_rate(), self.cost.pass_s(n_rows), 0.0
         margins = []
-        for n, (chance, _) in enumerate(_by_chance(chances), 1):
+        # a width that was never tried is not much more than the widest that was
+        untried = max(self.cost.widest * _WIDER - n_rows, 1)
+        for n, (chance, _) in enumerate(_by_chance(chances)[:untried], 1):
             total += chance
             margins.append(total - rate * (self.cost.pass_s(n_rows + n) - now))
         return margins
 
-    def _saves(self, draft: Draft, drafter: Drafter, value: float, depth: int) -> float:
+    def _saves(self, draft: Draft, prospect: Prospect) -> float:
         """Seconds that drafting may save over the rest of an answer."""
         s = draft.sequence
         left = max(s.n_generated, _UNKNOWN_REST)
         if s.max_tokens is not None:
             left = min(left, s.max_tokens - s.n_generated)
-        per_round = 1.0 + depth * self._outlook(drafter.kind, draft).of(None, missed=False)
-        return left / per_round * value / self._best_rate()
+        return left / (1.0 + prospect.tokens) * prospect.gain / self._best_rate()
 
     def _chances(self, draft: Draft) -> list[float]:
         """For each proposal, the chance that it and all before it are accepted."""
@@ -256,27 +280,65 @@ class MarginDepth:
     def _calibration(self, draft: Draft) -> Calibration:
         return self.calibrations.setdefault(self._key(draft.kind, draft), Calibration())
 
-    def _outlook(self, kind: str, draft: Draft) -> Outlook:
-        return self._outlooks.setdefault(self._key(kind, draft), Outlook())
+    def _outlook(self, draft: Draft) -> Outlook:
+        return self._outlooks.setdefault(self._key(draft.kind, draft), Outlook())
 
     def _learn(self, verdict: Verdicts) -> None:
         draft = verdict.draft
         if not draft.n_proposed:
             return
-        calibration, outlook = self._calibration(draft), self._outlook(draft.kind, draft)
+        calibration, outlook = self._calibration(draft), self._outlook(draft)
         missed = self._missed.get(draft.sequence.seq_id, False)
         last = None
         for i, confidence in enumerate(draft.confidences + draft.spare_confidences):
-            if i < verdict.n_tested:
-                accepted = i < verdict.n_accepted
-                outlook.observe(last, float(accepted), missed=missed)
-                calibration.observe(confidence, accepted=accepted)
-                if not accepted:
-                    break
-            else:
-                outlook.observe(last, calibration.acceptance(confidence), missed=missed)
+            outlook.observe(outlook.after(last, missed=missed), confidence)
             last = confidence
+            if i < verdict.n_tested:
+                calibration.observe(confidence, accepted=i < verdict.n_accepted)
         self._missed[draft.sequence.seq_id] = verdict.n_accepted < verdict.n_tested
+
+
+def _expected(
+    outlook: Outlook,
+    acceptances: list[float],
+    start: tuple[float, int],
+    depth: int,
+    level: float,
+    row: float,
+) -> Prospect:
+    """What letting a draft grow by `depth` tokens is worth, if it ends early where it does not pay.
+
+    A proposal is drafted before its confidence is known and verified only if that is worth a row. So
+    what counts is not how likely it is on average, but how often it will be worth verifying, and how
+    likely it is then.
+
+    Args:
+        outlook: how confident the next proposals will be.
+        acceptances: what each bin of confidence is worth.
+        start: chance that all of the draft so far is accepted, and its place in the outlook.
+        depth: most tokens to draft.
+        level: cost of a proposal, in tokens.
+        row: cost of verifying one, in tokens.
+    """
+    chance, place = start
+    reached, gain, tokens = 1.0, 0.0, 0.0
+    for _ in range(depth):
+        gain -= reached * level
+        worth = [
+            (share, chance * acceptance, i)
+            for i, (share, acceptance) in enumerate(
+                zip(outlook.shares(place), acceptances, strict=True)
+            )
+            if chance * acceptance > row
+        ]
+        if not worth:
+            break
+        share = sum(w[0] for w in worth)
+        brought = sum(w[0] * w[1] for w in worth)
+        gain += reached * (brought - share * row)
+        tokens += reached * brought
+        chance, place, reached = brought / share, max(worth)[2], reached * share
+    return Prospect(gain, tokens)
 
 
 def _by_chance(chances: list[list[float]]) -> list[tuple[float, int]]:

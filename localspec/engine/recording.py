@@ -79,6 +79,9 @@ class Recording:
         verdicts = [replace(v, draft=self._shadows[v.draft]) for v in outcome.verdicts]
         self.inner.observe(replace(outcome, verdicts=verdicts))
 
+    def prefilled(self, n_tokens: int, seconds: float) -> None:
+        self.inner.prefilled(n_tokens, seconds)
+
     def _shadow(self, draft: Draft, limit: int) -> Draft:
         """What the policy sees of a draft."""
         shadow = Draft(draft.sequence, min(limit, self.inner.max_depth))
