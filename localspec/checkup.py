@@ -12,6 +12,7 @@ from huggingface_hub import constants
 
 from localspec import __version__, paths
 from localspec.errors import LocalspecError
+from localspec.recipe import list_recipes, recipe_folders
 
 _PACKAGES = ("llama-cpp-python", "huggingface-hub", "numpy", "typer", "rich")
 _LOW_DISK = 5e9
@@ -25,6 +26,7 @@ def examine() -> dict[str, Any]:
     llama, findings = _llama()
     hub = Path(constants.HF_HUB_CACHE)
     free = shutil.disk_usage(_existing(hub)).free
+    findings += _recipes()
     findings.append(
         _finding(
             free > _LOW_DISK,
@@ -98,6 +100,23 @@ def _llama() -> tuple[dict[str, Any], list[dict[str, Any]]]:
             )
         )
     return facts, findings
+
+
+def _recipes() -> list[dict[str, Any]]:
+    """Whether each recipe can be read and the user's own files that it names are there."""
+    findings: list[dict[str, Any]] = []
+    found = list_recipes(
+        lambda name, error: findings.append(_finding(False, error.message, error.hint))
+    )
+    for recipe in found:
+        for path in recipe.missing_files():
+            message = f"The recipe {recipe.name} names the file {path}, which is not there."
+            hint = f"Put it there, or mend the path in {recipe.path}"
+            findings.append(_finding(False, message, hint))
+    if not findings:
+        own = f"your own go into {recipe_folders()[0]}"
+        findings.append(_finding(True, f"{len(found)} recipes can be read; {own}", None))
+    return findings
 
 
 def _processor() -> str:

@@ -77,6 +77,8 @@ class LiveNumbers:
         times_plain: tokens_per_s of this answer / tokens/s of its plain rounds; None until there are enough.
         context_used: tokens of the sequence so far.
         context_size: tokens that fit.
+        rounds: verify passes of this answer so far, plain ones included.
+        drafted_rounds: of those, rounds that had a draft.
     """
 
     tokens_per_s: float | None
@@ -85,6 +87,8 @@ class LiveNumbers:
     times_plain: float | None
     context_used: int
     context_size: int
+    rounds: int
+    drafted_rounds: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,22 @@ from typing import Literal
 
 from localspec.errors import NotFoundError
 from localspec.events import PullEvent
-from localspec.recipe import Recipe, load_recipe
+from localspec.recipe import Place, Recipe, load_recipe
 from localspec.sources import FileSource
 from localspec.store.hub import resolve
-from localspec.store.pull import fetch, locate
-from localspec.store.refs import HubFile, HubRepo, LocalFile, RecipeName, parse_ref
+from localspec.store.listing import find_stored
+from localspec.store.pull import fetch, locate, require_here
+from localspec.store.refs import (
+    HubFile,
+    HubRepo,
+    LocalFile,
+    RecipeName,
+    StoredFile,
+    first_part,
+    parse_ref,
+)
 
 DrafterKind = Literal["none", "lookup", "draft-model"]
-Place = Path | FileSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +63,16 @@ def choose(model: str, drafter: str = "auto", *, offline: bool = False) -> Pair:
     """Which files are meant by `-m MODEL -d DRAFTER`.
 
     Args:
-        model: recipe name, org/name, org/name:QUANT, org/name/file.gguf or a path.
+        model: recipe name, org/name, org/name:QUANT, org/name/file.gguf, a path, or the bare name of
+            a stored file.
         drafter: "auto" (the recipe's first one that this version runs, else look-up), "none", "lookup",
             or a model in one of the forms above.
         offline: do not ask the Hub which files a repo has.
 
     Raises:
         NotFoundError: no such recipe, repo or file.
-        UsageError: `model` has none of the forms.
+        UsageError: `model` has none of the forms, or several stored files have the name.
+        UnsupportedFileError: the recipe is wrong.
     """
     target, recipe = _place(model, offline)
     match drafter:
@@ -90,7 +100,7 @@ def obtain(pair: Pair, *, offline: bool = False) -> Iterator[PullEvent]:
     """
     missing = [source for source in sources(pair) if locate(source) is None]
     if missing:
-        yield from fetch(missing, offline=offline)
+        yield from fetch(missing, offline=offline, typed=_typed(pair, missing))
 
 
 def located(pair: Pair) -> LocalPair:
@@ -99,8 +109,10 @@ def located(pair: Pair) -> LocalPair:
     Raises:
         NotFoundError: a file is not here.
     """
-    target = _path(pair.target, pair.name)
-    drafter = None if pair.drafter is None else _path(pair.drafter, pair.name)
+    there = sources(pair)
+    require_here(there, typed=_typed(pair, there), offline=False)
+    target = _path(pair.target)
+    drafter = None if pair.drafter is None else _path(pair.drafter)
     return LocalPair(pair.name, target, pair.kind, drafter, pair.recipe)
 
 
@@ -108,27 +120,44 @@ def _place(model: str, offline: bool) -> tuple[Place, Recipe | None]:
     match parse_ref(model):
         case LocalFile(path):
             return path, None
+        case StoredFile(name):
+            return find_stored(name), None
         case RecipeName(name):
             recipe = load_recipe(name)
-            return recipe.target, recipe
+            return _checked(recipe.target, recipe), recipe
         case HubFile() | HubRepo() as ref:
             return resolve(ref, offline=offline), None
 
 
-def _preferred(recipe: Recipe | None) -> tuple[DrafterKind, FileSource | None]:
+def _preferred(recipe: Recipe | None) -> tuple[DrafterKind, Place | None]:
     for entry in recipe.drafters if recipe else ():
-        match entry.kind:
-            case "lookup":
-                return "lookup", None
-            case "draft-model" if entry.file is not None:
-                return "draft-model", entry.file
+        if recipe and entry.kind == "draft-model" and entry.file is not None:
+            return "draft-model", _checked(entry.file, recipe)
+        if entry.kind == "lookup":
+            break
     return "lookup", None
 
 
-def _path(place: Place, name: str) -> Path:
-    if isinstance(place, Path):
+def _checked(place: Place, recipe: Recipe) -> Place:
+    """A recipe's file; one of the user's own must be there."""
+    if isinstance(place, FileSource):
         return place
-    path = locate(place)
-    if path is None:
-        raise NotFoundError(f"A file of {name} is not on this machine.", f"localspec pull {name}")
+    if not place.is_file():
+        raise NotFoundError(
+            f"The recipe {recipe.name} names the file {place}, which is not there.",
+            f"Put it there, or mend the path in {recipe.path}",
+        )
+    return first_part(place)
+
+
+def _typed(pair: Pair, missing: list[FileSource]) -> list[str]:
+    """What to give to `localspec pull`: a recipe's name stands for both of its files."""
+    if pair.recipe and set(missing) <= {pair.target, *(d.file for d in pair.recipe.drafters)}:
+        return [pair.name]
+    return []
+
+
+def _path(place: Place) -> Path:
+    path = place if isinstance(place, Path) else locate(place)
+    assert path is not None, place  # located() has looked for it
     return path

@@ -53,6 +53,7 @@ class Wishes:
         n_ctx: tokens of context.
         n_threads: CPU threads.
         numerics: "exact" or "fast".
+        flash_attention: False does without, where numerics are fast.
         template: name or path of a chat template that replaces the file's own.
         n_seq_max: sequences at once.
         profile: begin with what was learned at earlier starts, and keep what is learned now.
@@ -62,6 +63,7 @@ class Wishes:
     n_ctx: int | None = None
     n_threads: int | None = None
     numerics: Numerics | None = None
+    flash_attention: bool | None = None
     template: str | None = None
     n_seq_max: int = 1
     profile: bool = True
@@ -154,30 +156,33 @@ class Runtime:
 
     def _open(self, stack: ExitStack) -> None:
         wishes = self._wishes
-        numerics = plan_numerics(wishes.numerics, self.header.products)
+        numerics = plan_numerics(
+            wishes.numerics, self.header.products, flash_attention=wishes.flash_attention
+        )
         self.numerics = numerics.mode
         target = stack.enter_context(self._load("target", self.pair.target, numerics))
         drafter = None
         if self.pair.drafter is not None and target.can_roll_back:
             drafter = stack.enter_context(self._load("drafter", self.pair.drafter, numerics))
         self.vocab: Vocab = target.vocab
+        self.can_roll_back = target.can_roll_back
         self.n_ctx_train = target.n_ctx_train
         self.max_depth = self._max_depth(numerics)
         self._note_limits(target)
         self.profile_key = self._profile_key()
         settings = self._settings(numerics, target, drafter)
-        context = stack.enter_context(LlamaContext(target, settings))
-        draft_context = None
+        self.target = stack.enter_context(LlamaContext(target, settings))
+        self.drafter: LlamaContext | None = None
         if drafter is not None:
-            draft_context = stack.enter_context(LlamaContext(drafter, settings))
+            self.drafter = stack.enter_context(LlamaContext(drafter, settings))
         self.drafters: dict[DrafterKind, Drafter] = {}
         if target.can_roll_back:
             self.drafters["lookup"] = LookupDrafter()
-        if drafter is not None and draft_context is not None:
+        if drafter is not None and self.drafter is not None:
             self.drafters["draft-model"] = DraftModel(
-                draft_context, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
+                self.drafter, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
             )
-        self.engine = Engine(context, [], NoDraft(), target.vocab.ends)
+        self.engine = Engine(self.target, [], NoDraft(), target.vocab.ends)
         self.kind: DrafterKind = self.pair.kind if target.can_roll_back else "none"
         self.use(self.kind, self._policy(wishes.depth))
 

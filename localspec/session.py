@@ -4,7 +4,7 @@ A session owns the history and turns rounds of token ids into events. It knows n
 terminals: `runtime.py` opens what it runs on, `ui/` draws what it yields.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -57,6 +57,7 @@ class _Reply:
     ids: list[int] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
+    drafted_rounds: int = 0
     stopped: bool = False
 
     def feed(self, data: bytes, drafted: bool) -> list[AnswerEvent]:
@@ -130,7 +131,7 @@ class Session:
             if len(self.messages) == n_before:
                 self.messages.pop()
 
-    def regenerate(self) -> Iterator[AnswerEvent]:
+    def regenerate(self) -> Generator[AnswerEvent, None, None]:
         """Answer the last question again, with another seed.
 
         Raises:
@@ -150,6 +151,11 @@ class Session:
             if len(self.messages) == n_before:
                 self.messages += former
 
+    @property
+    def seed(self) -> int:
+        """What fixes the next answer."""
+        return self._sampling.seed
+
     def complete(self, prompt: str) -> Iterator[AnswerEvent]:
         """Continue a text as it is, without a template and outside the conversation."""
         tokens = self.runtime.vocab.tokenize(prompt, add_bos=True, parse_special=True)
@@ -157,8 +163,9 @@ class Session:
         yield from self._run(tokens, _Reply(parser, StopStrings(self._limits.stops)))
 
     def reset(self) -> None:
-        """Forget the conversation; the system prompt stays."""
+        """Forget the conversation and its figures; the system prompt stays."""
         self.messages.clear()
+        self.last = None
 
     def save(self, path: Path) -> None:
         """Write the conversation as OpenAI messages."""
@@ -171,6 +178,7 @@ class Session:
             self.system = messages[0].content
             messages = messages[1:]
         self.messages = messages
+        self.last = None
 
     def _with_system(self) -> list[Message]:
         system = [Message("system", self.system)] if self.system else []
@@ -234,7 +242,8 @@ class Session:
             yield from reply.feed(self.runtime.vocab.piece(token), i < done.n_accepted)
             if reply.stopped:
                 break
-        yield RoundDone(len(done.draft.tokens), done.n_accepted, self._live(sequence))
+        reply.drafted_rounds += bool(done.draft.tokens)
+        yield RoundDone(len(done.draft.tokens), done.n_accepted, self._live(sequence, reply))
 
     def _check_size(self, n_tokens: int) -> None:
         n_ctx = self.runtime.engine.target.n_ctx
@@ -247,7 +256,7 @@ class Session:
                 f"The prompt has {n_tokens} tokens and the context holds {n_ctx}.", f"Try {larger}"
             )
 
-    def _live(self, sequence: Sequence) -> LiveNumbers:
+    def _live(self, sequence: Sequence, reply: _Reply) -> LiveNumbers:
         stats = sequence.stats
         return LiveNumbers(
             tokens_per_s=stats.recent_tokens_per_s,
@@ -256,6 +265,8 @@ class Session:
             times_plain=stats.times_plain,
             context_used=len(sequence.tokens),
             context_size=self.runtime.engine.target.n_ctx,
+            rounds=stats.rounds,
+            drafted_rounds=reply.drafted_rounds,
         )
 
     def _finished(self, reason: FinishReason, sequence: Sequence, reply: _Reply) -> Finished:
@@ -286,5 +297,5 @@ class Session:
                 tokens_per_round=stats.tokens_per_round,
                 accepted_per_position=tuple(stats.accepted_per_position),
             ),
-            live=self._live(sequence),
+            live=self._live(sequence, reply),
         )

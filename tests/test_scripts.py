@@ -175,3 +175,21 @@ def test_ctrl_c_lets_the_command_end_in_its_own_way(tmp_path: Path) -> None:
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=20) == 130
     assert (tmp_path / "kept").exists()
+
+
+def test_quickstart_hands_everything_on(tmp_path: Path) -> None:
+    """An option must not become part of the prompt."""
+    (tmp_path / "environment.py").write_text(
+        "ready = say = lambda *_: None\npython = lambda: 'python'\nrun = lambda c: print(c[3:])\n"
+    )
+    script = tmp_path / "quickstart"
+    script.write_text((SCRIPTS / "quickstart").read_text(encoding="utf-8"), encoding="utf-8")
+
+    def said(*arguments: str) -> str:
+        return subprocess.run(
+            [sys.executable, str(script), *arguments], capture_output=True, text=True, check=True
+        ).stdout
+
+    assert said("-n", "5", "hi").strip() == "['run', '-n', '5', 'hi']"
+    assert "merges two sorted lists" in said()
+    assert "localspec run --help" in said("--help")

@@ -1,7 +1,6 @@
 """What a benchmark ran on: the machine, the files, and what this process took of its memory."""
 
 import sys
-from dataclasses import asdict
 from typing import Any
 
 import psutil
@@ -22,7 +21,8 @@ def machine_facts(runtime: Runtime) -> dict[str, Any]:
         "memory_bytes": machine["memory_bytes"],
         "system": machine["system"],
         "devices": [f"{d['description']} ({d['kind']})" for d in llama.get("devices", [])],
-        "threads": asdict(runtime.threads),
+        "threads": runtime.threads.decode,
+        "verify_threads": runtime.threads.verify,
         "load": _load(),
         "llama_cpp_python": llama.get("version"),
         "features": llama.get("features"),

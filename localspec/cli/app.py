@@ -22,7 +22,9 @@ from localspec.cli.models import models
 from localspec.cli.pull import pull
 from localspec.cli.recipes import recipes
 from localspec.cli.run import run
-from localspec.errors import LocalspecError, OutOfResourcesError
+from localspec.cli.tune import tune
+from localspec.cli.usage import as_our_own, is_only_help
+from localspec.errors import LocalspecError, OutOfResourcesError, UsageError
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT)."""
@@ -90,7 +92,7 @@ def _leave_quietly() -> NoReturn:
     sys.exit(0)
 
 
-for command in (run, chat, pull, models, recipes, inspect, doctor):
+for command in (run, chat, pull, models, recipes, inspect, doctor, tune):
     app.command()(_guarded(command))
 
 bench_group.callback()(_guarded(bench))
@@ -116,6 +118,14 @@ def options(
 def main() -> None:
     """Run the command line and leave with the right exit code."""
     try:
-        app()
+        # not standalone: what is wrong with the command line is said in our own form
+        sys.exit(app(standalone_mode=False) or 0)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except Exception as error:
+        if is_only_help(error):
+            sys.exit(UsageError.exit_code)
+        said = as_our_own(error)
+        if said is None:
+            raise
+        _fail(said)

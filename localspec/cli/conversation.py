@@ -1,7 +1,7 @@
 """The conversation behind `localspec chat`: a session whose model can be changed on the way."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -10,11 +10,14 @@ from typing import Self
 from localspec import paths
 from localspec.cli.opening import local_pair, opened_runtime, session_on
 from localspec.cli.options import Request
+from localspec.cli.suggestion import unused_drafter
 from localspec.errors import LocalspecError, UsageError
-from localspec.events import AnswerEvent, Finished
+from localspec.events import AnswerEvent, Finished, Notice
 from localspec.pair import LocalPair
 from localspec.session import Session
 from localspec.ui.chat import ChatOptions, run_chat
+from localspec.ui.output import show_notice
+from localspec.ui.status import drafted_in, per_round, percent, rate
 
 
 def talk(request: Request) -> None:
@@ -35,6 +38,8 @@ def talk(request: Request) -> None:
         quiet=request.quiet,
     )
     with SwitchableConversation(request) as conversation:
+        if notice := conversation.suggestion():
+            show_notice(notice)
         run_chat(conversation, options)
 
 
@@ -60,6 +65,10 @@ class SwitchableConversation:
             return runtime.drafter_header.name
         return runtime.kind
 
+    def suggestion(self) -> Notice | None:
+        """A drafter that lies here unused."""
+        return unused_drafter(self._session.runtime, self._request, "chat")
+
     @property
     def system(self) -> str | None:
         """The system prompt."""
@@ -74,8 +83,14 @@ class SwitchableConversation:
         return self._session.send(text)
 
     def regenerate(self) -> Iterator[AnswerEvent]:
-        """See `Session.regenerate`."""
-        return self._session.regenerate()
+        """See `Session.regenerate`; a seed that was asked for and cannot count here is named."""
+        with closing(self._session.regenerate()) as events:
+            first = next(events)
+            if self._request.seed is not None:
+                seed = self._session.seed
+                yield Notice(f"With seed {seed} this time.")
+            yield first
+            yield from events
 
     def reset(self) -> None:
         """Forget what was said."""
@@ -111,11 +126,13 @@ class SwitchableConversation:
     def stats(self) -> list[tuple[str, str]]:
         """Figures of the last answer, as name and value."""
         runtime, last = self._session.runtime, self._session.last
+        used = last.live.context_used if last else 0
         rows = [
             ("model", self.model_name),
             ("drafter", self.drafter_name),
             ("numerics", runtime.numerics),
             ("messages", str(len(self._session.messages))),
+            ("context", f"{used} of {runtime.engine.target.n_ctx} tokens"),
         ]
         return rows if last is None else rows + _figures(last)
 
@@ -138,28 +155,25 @@ class SwitchableConversation:
 
 
 def _figures(last: Finished) -> list[tuple[str, str]]:
-    speculation, timing = last.speculation, last.timing
-    rate = timing.tokens_per_s
-    plain = timing.plain_tokens_per_s
+    speculation, timing, live = last.speculation, last.timing, last.live
+    accepted = "none tested"
+    if speculation.acceptance_rate is not None:
+        accepted = percent(speculation.acceptance_rate)
     return [
-        ("context", f"{last.live.context_used} of {last.live.context_size} tokens"),
         ("answer", f"{len(last.token_ids)} tokens in {timing.decode_s:.1f} s"),
         (
             "prompt",
             f"{last.prompt_tokens} tokens, {last.cached_tokens} of them still in memory",
         ),
-        ("tokens/s", _number(rate)),
-        ("plain tokens/s", _number(plain)),
-        ("drafted", f"{speculation.drafted}, tested {speculation.tested}"),
-        ("accepted", f"{speculation.accepted} ({_percent(speculation.acceptance_rate)})"),
-        ("tokens/round", _number(speculation.tokens_per_round)),
+        ("tokens/s", _measured(timing.tokens_per_s, rate)),
+        ("plain tokens/s", _measured(timing.plain_tokens_per_s, rate)),
+        ("rounds", drafted_in(live.drafted_rounds, live.rounds)),
+        ("drafted", f"{speculation.drafted} tokens, tested {speculation.tested}"),
+        ("accepted", f"{speculation.accepted} ({accepted})"),
+        ("tokens/round", _measured(speculation.tokens_per_round, per_round)),
         ("seed", str(last.seed)),
     ]
 
 
-def _number(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.1f}"
-
-
-def _percent(value: float | None) -> str:
-    return "none tested" if value is None else f"{100 * value:.0f} %"
+def _measured(value: float | None, form: Callable[[float], str]) -> str:
+    return "not measured" if value is None else form(value)

@@ -1,5 +1,7 @@
 """`localspec inspect`: what a model file is, and which drafters fit it, without loading it."""
 
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,10 +14,18 @@ if TYPE_CHECKING:
     from localspec.ui.inspecting import ModelFacts
 
 
+_SHOWN = 3
+"""Draft models of the user's own that are listed for a bare file."""
+
+
 def inspect(
     model: Annotated[
         str,
-        typer.Argument(help="Recipe name, org/name, org/name:QUANT, org/name/file.gguf or a path."),
+        typer.Argument(
+            metavar="MODEL",
+            help="Recipe name, org/name, org/name:QUANT, org/name/file.gguf, a path, or a name that "
+            "`localspec models` lists.",
+        ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -30,13 +40,12 @@ def inspect(
 
     from localspec.store.architectures import require_runnable
     from localspec.store.header import read_header
-    from localspec.store.pairing import own_candidates
     from localspec.ui.inspecting import draw_model
 
     found = _find(model)
     header = read_header(found.target)
     recipe = found.recipe
-    facts = _facts(header, _listed(recipe) if recipe else own_candidates(header))
+    facts = _facts(header, _listed(recipe) if recipe else _around(header))
     if json:
         typer.echo(dumps({"version": 1, **asdict(facts)}, indent=2))
     else:
@@ -48,6 +57,7 @@ def _find(model: str) -> "LocalPair":
     """The model's files, which must be here: looking at one fetches nothing."""
     from localspec import pair
     from localspec.errors import NotFoundError
+    from localspec.store.faults import hub_cache, not_here
     from localspec.store.refs import HubFile, HubRepo, parse_ref
 
     ref = parse_ref(model)
@@ -56,9 +66,7 @@ def _find(model: str) -> "LocalPair":
     except NotFoundError as error:
         if not isinstance(ref, HubFile | HubRepo):
             raise
-        raise NotFoundError(
-            f"{model} is not on this machine.", f"localspec pull {model}"
-        ) from error
+        raise not_here([model], [hub_cache()], offline=False) from error
 
 
 def _listed(recipe: "Recipe") -> "list[Candidate]":
@@ -70,9 +78,25 @@ def _listed(recipe: "Recipe") -> "list[Candidate]":
     candidates = []
     for entry in recipe.drafters:
         kind = "mtp" if entry.kind == "mtp-embedded" else entry.kind
+        if isinstance(entry.file, Path):
+            here = entry.file.is_file()
+            candidates.append(
+                Candidate(kind, entry.file, None if here else "its file is not there")
+            )
+            continue
         path = locate(entry.file) if entry.file else None
         candidates.append(Candidate(kind, path, missing if entry.file and not path else None))
     return candidates
+
+
+def _around(header: "Header") -> "list[Candidate]":
+    """A bare file's own drafters and the first draft models on this machine that fit it."""
+    from localspec.store.companions import fitting_drafters
+    from localspec.store.pairing import Candidate, own_candidates
+
+    *own, lookup = own_candidates(header)
+    found = [Candidate("draft-model", c.path) for c in islice(fitting_drafters(header), _SHOWN)]
+    return [*own, *found, lookup]
 
 
 def _facts(header: "Header", candidates: "list[Candidate]") -> "ModelFacts":

@@ -1,4 +1,4 @@
-"""What `run` and `chat` share: from a request to a session that can answer."""
+"""What commands share: from a request to files, to opened models, to a session that can answer."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,18 +28,28 @@ def opened_session(request: Request) -> Iterator[Session]:
 
 def local_pair(request: Request) -> LocalPair:
     """The files of the request, fetched where they are missing, with progress on standard error."""
-    pair = choose(request.model, request.drafter, offline=request.offline)
-    show_pull(obtain(pair, offline=request.offline), quiet=request.quiet)
+    return fetched(request.model, request.drafter, offline=request.offline, quiet=request.quiet)
+
+
+def fetched(model: str, drafter: str, *, offline: bool, quiet: bool) -> LocalPair:
+    """The files of a pair, see `pair.choose`; progress on standard error unless quiet."""
+    pair = choose(model, drafter, offline=offline)
+    show_pull(obtain(pair, offline=offline), quiet=quiet)
     return located(pair)
+
+
+def show_log() -> None:
+    """Have llama.cpp's own log on standard error."""
+    from localspec.llama.library import library
+
+    library().verbose = True
 
 
 @contextmanager
 def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
     """The models of the request, loaded, with a line on standard error while that takes."""
     if request.verbose:
-        from localspec.llama.library import library
-
-        library().verbose = True
+        show_log()
     wishes = Wishes(
         depth=DepthParams(request.depth, threshold=request.depth_threshold),
         n_ctx=request.ctx,

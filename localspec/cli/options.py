@@ -7,11 +7,16 @@ from typing import Annotated
 import typer
 
 from localspec.errors import UsageError
+from localspec.params import SamplingParams
 
 _MODEL = "Model"
 _SAMPLING = "Sampling"
 _SPECULATION = "Speculation"
 _OUTPUT = "Output"
+
+_ELSE = SamplingParams()
+_RECIPE = "Default: the recipe's, else the model file's, else"
+_RECIPE_OR = "Default: the recipe's, else"
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 
@@ -39,7 +44,7 @@ Drafter = Annotated[
         "--drafter",
         "-d",
         metavar="auto|none|lookup|MODEL",
-        help="What drafts for the model.",
+        help="What drafts for the model; auto: the recipe's drafter, else lookup.",
         rich_help_panel=_SPECULATION,
     ),
 ]
@@ -93,7 +98,7 @@ MaxTokens = Annotated[
         "-n",
         min=1,
         metavar="N",
-        help="Longest answer, in tokens.",
+        help="Longest answer, in tokens. Default: until the model ends it or the context is full.",
         rich_help_panel=_SAMPLING,
     ),
 ]
@@ -104,24 +109,40 @@ Temperature = Annotated[
         min=0.0,
         max=10.0,
         metavar="T",
-        help="0 takes the most likely token.",
+        help=f"0 takes the most likely token. {_RECIPE} {_ELSE.temperature:g}.",
         rich_help_panel=_SAMPLING,
     ),
 ]
 TopK = Annotated[
     int | None,
-    typer.Option("--top-k", min=0, metavar="K", help="0 for all.", rich_help_panel=_SAMPLING),
+    typer.Option(
+        "--top-k",
+        min=0,
+        metavar="K",
+        help=f"0 for all. {_RECIPE} {_ELSE.top_k}.",
+        rich_help_panel=_SAMPLING,
+    ),
 ]
 TopP = Annotated[
     float | None,
     typer.Option(
-        "--top-p", min=0.0, max=1.0, metavar="P", help="1 for all.", rich_help_panel=_SAMPLING
+        "--top-p",
+        min=0.0,
+        max=1.0,
+        metavar="P",
+        help=f"1 for all. {_RECIPE} {_ELSE.top_p:g}.",
+        rich_help_panel=_SAMPLING,
     ),
 ]
 MinP = Annotated[
     float | None,
     typer.Option(
-        "--min-p", min=0.0, max=1.0, metavar="P", help="0 for all.", rich_help_panel=_SAMPLING
+        "--min-p",
+        min=0.0,
+        max=1.0,
+        metavar="P",
+        help=f"0 for all. {_RECIPE} {_ELSE.min_p:g}.",
+        rich_help_panel=_SAMPLING,
     ),
 ]
 RepeatPenalty = Annotated[
@@ -131,7 +152,7 @@ RepeatPenalty = Annotated[
         min=0.01,
         max=10.0,
         metavar="X",
-        help="1 for none.",
+        help=f"1 for none. {_RECIPE} {_ELSE.repeat_penalty:g}.",
         rich_help_panel=_SAMPLING,
     ),
 ]
@@ -142,7 +163,7 @@ PresencePenalty = Annotated[
         min=-2.0,
         max=2.0,
         metavar="X",
-        help="0 for none.",
+        help=f"0 for none. {_RECIPE_OR} {_ELSE.presence_penalty:g}.",
         rich_help_panel=_SAMPLING,
     ),
 ]
@@ -153,13 +174,18 @@ FrequencyPenalty = Annotated[
         min=-2.0,
         max=2.0,
         metavar="X",
-        help="0 for none.",
+        help=f"0 for none. {_RECIPE_OR} {_ELSE.frequency_penalty:g}.",
         rich_help_panel=_SAMPLING,
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="S", help="Repeats an answer.", rich_help_panel=_SAMPLING),
+    typer.Option(
+        "--seed",
+        metavar="S",
+        help="Repeats an answer. Default: drawn anew each time.",
+        rich_help_panel=_SAMPLING,
+    ),
 ]
 Stop = Annotated[
     list[str] | None,
@@ -172,7 +198,13 @@ Stop = Annotated[
 ]
 Ctx = Annotated[
     int | None,
-    typer.Option("--ctx", min=16, metavar="N", help="Context, in tokens.", rich_help_panel=_MODEL),
+    typer.Option(
+        "--ctx",
+        min=16,
+        metavar="N",
+        help="Context, in tokens. Default: the recipe's, else 8192, or the model's own if less.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 Threads = Annotated[
     int | None,
@@ -185,11 +217,23 @@ Threads = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+
+
+def _numerics(value: str) -> NumericsChoice:
+    try:
+        return NumericsChoice(value)
+    except ValueError:
+        raise typer.BadParameter(f"it is exact or fast, not {value}.") from None
+
+
 Numerics = Annotated[
     NumericsChoice | None,
     typer.Option(
         "--numerics",
-        help="exact: the text does not depend on drafts, to the last bit.",
+        metavar="exact|fast",
+        parser=_numerics,
+        help="exact: the text does not depend on drafts, to the last bit. "
+        "Default: exact where that costs nothing to speak of (quantized weights on a CPU), else fast.",
         rich_help_panel=_SPECULATION,
     ),
 ]

@@ -1,10 +1,26 @@
 """The prompt of a one-shot run: the argument, then what is piped in."""
 
 import os
+import shlex
 import stat
 import sys
 
 from localspec.errors import LocalspecError, UsageError
+
+
+def one_argument(words: list[str] | None) -> str | None:
+    """The prompt among the arguments.
+
+    Raises:
+        UsageError: the shell made several arguments of it.
+    """
+    if words and len(words) > 1:
+        line = shlex.join([" ".join(words)]) if "\n" not in "".join(words) else '"your question"'
+        raise UsageError(
+            f"The prompt must be one argument, and these are {len(words)}.",
+            f"Put it between quotes: localspec run {line}",
+        )
+    return words[0] if words else None
 
 
 def read_prompt(argument: str | None) -> str:

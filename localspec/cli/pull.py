@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localspec.cli.options import Offline, Quiet
-
 if TYPE_CHECKING:
     from localspec.sources import FileSource
 
@@ -15,12 +13,18 @@ def pull(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...",
-            help="Recipe name (its whole pair), org/name, org/name:QUANT or org/name/file.gguf.",
+            metavar="MODEL",
+            help="Recipe name (its target and its drafter), org/name, org/name:QUANT or "
+            "org/name/file.gguf.",
         ),
     ],
-    quiet: Quiet = False,
-    offline: Offline = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Show no progress and no notices, only errors."),
+    ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Fetch nothing; fail unless all is here already.")
+    ] = False,
 ) -> None:
     """Download models: all files at once, each checked; an interrupted pull goes on.
 
@@ -30,7 +34,7 @@ def pull(
     from localspec.ui.pulling import show_pull
 
     sources = [source for model in models for source in _sources(model, offline)]
-    with closing(fetch(sources, offline=offline)) as events:
+    with closing(fetch(sources, offline=offline, typed=models)) as events:
         show_pull(events, quiet=quiet)
 
 

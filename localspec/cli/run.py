@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 def run(
     prompt: Annotated[
-        str | None,
-        typer.Argument(help="What to ask; - reads standard input. Piped text is added to it."),
+        list[str] | None,
+        typer.Argument(
+            metavar="PROMPT",
+            help="What to ask; - reads standard input. Piped text is added to it.",
+        ),
     ] = None,
     model: options.Model = DEFAULT_MODEL,
     drafter: options.Drafter = "auto",
@@ -58,8 +61,10 @@ def run(
     localspec run -m org/name:Q4_K_M -d none --json "Hello"
     """
     arguments = locals()
-    question = arguments.pop("prompt")
-    answer(Request(**{**arguments, "stop": tuple(stop or ())}), question)
+    from localspec.cli.prompt import one_argument
+
+    words = arguments.pop("prompt")
+    answer(Request(**{**arguments, "stop": tuple(stop or ())}), one_argument(words))
 
 
 def answer(request: Request, prompt: str | None) -> None:
@@ -79,6 +84,7 @@ def answer(request: Request, prompt: str | None) -> None:
             _print_records(session, events, lines=request.jsonl)
         else:
             _draw(events, request)
+            _suggest(session, request)
 
 
 def _events(session: "Session", request: Request, prompt: str) -> "Iterator[AnswerEvent]":
@@ -127,3 +133,13 @@ def _draw(events: "Iterator[AnswerEvent]", request: Request) -> None:
                 events.close()  # type: ignore[attr-defined]
                 view.stopped()
                 raise KeyboardInterrupt
+
+
+def _suggest(session: "Session", request: Request) -> None:
+    """Name a drafter that lies here unused; after the answer, which nobody should wait for."""
+    from localspec.cli.suggestion import unused_drafter
+    from localspec.ui.output import show_notice
+
+    notice = unused_drafter(session.runtime, request, "run")
+    if notice is not None:
+        show_notice(notice)

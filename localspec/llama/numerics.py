@@ -49,7 +49,9 @@ class NumericsPlan:
     max_rows: int | None
 
 
-def plan_numerics(numerics: Numerics | None, products: frozenset[str]) -> NumericsPlan:
+def plan_numerics(
+    numerics: Numerics | None, products: frozenset[str], *, flash_attention: bool | None = None
+) -> NumericsPlan:
     """The settings for a mode on this machine.
 
     On a CPU exact is the default where it costs nothing to speak of: for quantized weights, whose
@@ -59,6 +61,7 @@ def plan_numerics(numerics: Numerics | None, products: frozenset[str]) -> Numeri
     Args:
         numerics: "exact", "fast", or None to choose.
         products: types of the model's matrices ("Q4_K", "F16", …).
+        flash_attention: False does without where mode fast leaves the choice to llama.cpp.
 
     Raises:
         UsageError: exact was asked for on a GPU.
@@ -72,7 +75,7 @@ def plan_numerics(numerics: Numerics | None, products: frozenset[str]) -> Numeri
             "leave --numerics out, or install a CPU build of llama-cpp-python",
         )
     if numerics == "fast" or (numerics is None and (on_gpu or (floats and products != {"F32"}))):
-        return _fast()
+        return _fast(flash_attention)
     return NumericsPlan(
         mode="exact",
         use_extra_bufts=False,
@@ -84,7 +87,8 @@ def plan_numerics(numerics: Numerics | None, products: frozenset[str]) -> Numeri
     )
 
 
-def _fast() -> NumericsPlan:
+def _fast(flash_attention: bool | None) -> NumericsPlan:
+    disabled = flash_attention is False
     return NumericsPlan(
         mode="fast",
         # Builds with AMX kernels can crash in their first pass of several rows (seen with GCC 12:
@@ -92,7 +96,9 @@ def _fast() -> NumericsPlan:
         use_extra_bufts="AMX_INT8 = 1" not in library().system_info,
         type_k=_F16,
         type_v=_F16,
-        flash_attn=llama_cpp.LLAMA_FLASH_ATTN_TYPE_AUTO,
+        flash_attn=llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        if disabled
+        else llama_cpp.LLAMA_FLASH_ATTN_TYPE_AUTO,
         min_rows=1,
         max_rows=None,
     )

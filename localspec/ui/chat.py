@@ -53,19 +53,29 @@ def _converse(conversation: Conversation, prompt: Prompt, options: ChatOptions) 
         line = f"{who_answers(conversation)}. /help lists the commands, Ctrl-D leaves."
         say(Text(safe_for_terminal(line), "dim"))
     commands = SlashCommands(conversation)
+    legend, anything = True, False
     while (said := _next(prompt)) is not None:
+        anything = anything or bool(said.strip())
         key = Interrupt()
         try:
             with key:
                 answer = _answer_to(said, conversation, commands)
                 if answer is not None:
-                    _draw(answer, key, options)
+                    _draw(answer, key, options, legend=legend)
+                    legend = False
         except Leave:
             return
         except LocalspecError as error:
             show_error(error)
         if key.requested and not prompt.interactive:
             raise KeyboardInterrupt
+    if not (anything or prompt.interactive or options.quiet):
+        show_notice(
+            Notice(
+                "Standard input is no terminal and holds no line, so nothing was said.",
+                'Start the chat in a terminal, or ask once: localspec run "your question"',
+            )
+        )
 
 
 def _next(prompt: Prompt) -> str | None:
@@ -97,9 +107,9 @@ def _answer_to(said: str, conversation: Conversation, commands: SlashCommands) -
     return conversation.send(said)
 
 
-def _draw(events: Answer, key: Interrupt, options: ChatOptions) -> None:
+def _draw(events: Answer, key: Interrupt, options: ChatOptions, *, legend: bool) -> None:
     """Draw an answer, as far as it comes before Ctrl-C is pressed."""
-    with AnswerView(show_drafts=options.show_drafts, quiet=options.quiet) as view:
+    with AnswerView(show_drafts=options.show_drafts, legend=legend, quiet=options.quiet) as view:
         complete = False
         try:
             for event in events:

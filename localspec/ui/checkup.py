@@ -7,6 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from localspec.ui.features import in_words
+from localspec.ui.sanitize import safe_for_terminal
+
 _GB = 1e9
 
 
@@ -21,9 +24,10 @@ def draw_checkup(found: Mapping[str, Any], console: Console) -> None:
     console.print()
     for finding in found["findings"]:
         mark = Text("ok  ", "green") if finding["ok"] else Text("fix ", "red")
-        console.print(mark + Text(finding["message"]))
-        if finding["hint"]:
-            console.print(Text(f"    {finding['hint']}", "cyan"))
+        # not wrapped by us, so that what is to be typed can be copied
+        console.print(mark + Text(safe_for_terminal(finding["message"])), soft_wrap=True)
+        for line in safe_for_terminal(finding["hint"] or "").splitlines():
+            console.print(Text(f"    {line}", "cyan"), soft_wrap=True)
     console.print()
     if all(finding["ok"] for finding in found["findings"]):
         console.print(Text('Ready. Next: localspec run "your question"', "bold"))
@@ -53,7 +57,7 @@ def _facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if llama:
         rows += [
-            ("features", llama["features"]),
+            ("llama.cpp", in_words(llama["features"])),
             (
                 "defaults",
                 f"{llama['default_threads']} threads, {llama['default_numerics']} numerics",

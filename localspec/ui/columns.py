@@ -9,8 +9,10 @@ be drawn around it (`live.py`): moving the cursor away there would cost the last
 import unicodedata
 from functools import lru_cache
 
+TAB = 8
+"""Columns from one tab stop to the next."""
+
 _JOINER = "\u200d"
-_TAB = 8
 
 
 class CursorColumn:
@@ -42,8 +44,7 @@ class CursorColumn:
         """True if writing `text`, from a certain position, surely does not reach the next row."""
         if "\n" in text or "\t" in text:
             return False
-        widest = sum(_widths(character)[1] for character in text)
-        return self._high % columns + widest < columns
+        return self._high % columns + widest(text) < columns
 
     def feed(self, text: str, columns: int) -> None:
         """Follow `text`, which holds no control characters but new lines and tabs."""
@@ -75,8 +76,13 @@ class CursorColumn:
             self._lost = True
             return
         row, column = divmod(self._low, columns)
-        column = min((column // _TAB + 1) * _TAB, columns - 1)
+        column = min((column // TAB + 1) * TAB, columns - 1)
         self._low = self._high = row * columns + column
+
+
+def widest(text: str) -> int:
+    """Most cells that terminals give a text without tabs and new lines."""
+    return sum(_widths(character)[1] for character in text)
 
 
 @lru_cache(maxsize=4096)

@@ -56,7 +56,6 @@ class SlashCommands:
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
-        self.replaceable: set[Path] = set()
 
     def run(self, line: str) -> Answer | None:
         """Carry out a line that begins with a slash; returns an answer to draw, if it asks for one.
@@ -93,6 +92,7 @@ def _help(_: SlashCommands, __: str) -> None:
     rows = [(command.usage, command.help) for command in COMMANDS]
     _table([*rows, ("//TEXT", "send a text that begins with a slash")])
     _done(
+        "A FILE with blanks in its name goes between quotes.\n"
         "Enter sends. Alt-Enter, Ctrl-J, or a backslash at the end of a line: a new line.\n"
         "Ctrl-C stops an answer and clears what is typed; Ctrl-D leaves."
     )
@@ -121,19 +121,24 @@ def _stats(chat: SlashCommands, _: str) -> None:
 
 
 def _save(chat: SlashCommands, argument: str) -> None:
-    path = _path(argument)
-    if path.exists() and path not in chat.replaceable:
-        chat.replaceable.add(path)
-        raise UsageError(f"{path} exists already.", "Say it again to replace the file.")
+    path = _path(argument, "save")
+    if path.exists():
+        raise UsageError(f"{path} exists already.", f"To replace it: /save! {_quoted(argument)}")
+    _write(chat, path)
+
+
+def _replace(chat: SlashCommands, argument: str) -> None:
+    _write(chat, _path(argument, "save!"))
+
+
+def _write(chat: SlashCommands, path: Path) -> None:
     chat.conversation.save(path)
-    chat.replaceable.add(path)
     _done(f"Saved as {path}.")
 
 
 def _load(chat: SlashCommands, argument: str) -> None:
-    path = _path(argument)
+    path = _path(argument, "load")
     n_messages = chat.conversation.load(path)
-    chat.replaceable.add(path)
     _done(f"Loaded {n_messages} message{'' if n_messages == 1 else 's'} from {path}.")
 
 
@@ -151,7 +156,8 @@ COMMANDS = (
     Command("system", "[TEXT]", "set the system prompt (none: without one), or show it", _system),
     Command("model", "[NAME]", "go on with another model, or show which answers", _model),
     Command("stats", "", "figures of the last answer", _stats),
-    Command("save", "FILE", "write the conversation to a file", _save),
+    Command("save", "FILE", "write the conversation to a new file", _save),
+    Command("save!", "FILE", "the same, and replace a file that is there", _replace),
     Command("load", "FILE", "take a conversation up from a file", _load),
     Command("regen", "", "answer the last question again", _regen),
     Command("quit", "", "leave", _quit),
@@ -166,17 +172,33 @@ def who_answers(conversation: Conversation) -> str:
     return f"{conversation.model_name}, {drafted}"
 
 
-def _path(argument: str) -> Path:
-    if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
-        argument = argument[1:-1]
-    if "\0" in argument:
+def _path(argument: str, command: str) -> Path:
+    """The one file that is meant; blanks need quotes, or a file that has them already."""
+    name = _unquoted(argument)
+    if "\0" in name:
         raise UsageError("A file name cannot hold a NUL character.", "Give another name.")
     try:
-        return Path(argument).expanduser()
+        path = Path(name).expanduser()
     except RuntimeError as error:
+        raise UsageError(f"There is no home folder for {name}.", "Give a whole path.") from error
+    if name == argument and len(name.split()) > 1 and not path.exists():
         raise UsageError(
-            f"There is no home folder for {argument}.", "Give a whole path."
-        ) from error
+            f"/{command} takes one file name, and this is {len(name.split())} words.",
+            f"If blanks belong to the name: /{command} {_quoted(name)}",
+        )
+    return path
+
+
+def _unquoted(argument: str) -> str:
+    quoted = len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'"
+    return argument[1:-1] if quoted else argument
+
+
+def _quoted(argument: str) -> str:
+    if len(argument.split()) == 1 or _unquoted(argument) != argument:
+        return argument
+    quote = "'" if '"' in argument else '"'
+    return f"{quote}{argument}{quote}"
 
 
 def _table(rows: list[tuple[str, str]]) -> None:

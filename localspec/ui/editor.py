@@ -80,7 +80,7 @@ class CommandCompleter(Completer):
                     display_meta=command.help,
                 )
             elif space and command.name == word.lower() and command.argument == "FILE":
-                path = rest.lstrip()
+                path = rest.lstrip().lstrip("\"'")
                 yield from self._paths.get_completions(Document(path), event)
 
 

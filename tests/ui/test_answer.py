@@ -37,9 +37,9 @@ def on_screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screens]:
 
 
 SUMMARY = [
-    "3 tokens · 23.4 tokens/s · 1.85 × plain · 87 % accepted · 3.41 tokens/",
-    "round · first token after 0.25 s · 40 prompt tokens (12 still in memor",
-    "y) · drafter: draft-model",
+    "3 tokens · 23.4 tokens/s · 1.85 × plain · 87 % accepted",
+    "3.41 tokens/round · first token after 0.25 s",
+    "40 prompt tokens (12 still in memory) · drafter: draft-model",
 ]
 
 
@@ -177,17 +177,69 @@ def test_model_cannot_steer_the_terminal(on_screen: Screens) -> None:
 
 
 def test_stopped(on_screen: Screens) -> None:
-    """Guards the summary of a stopped answer, below the "^C" that the terminal shows itself."""
+    """Guards the summary of a stopped answer, and the word that was not finished."""
     terminal = on_screen()
     with AnswerView() as view:
         view.show(TextDelta("Hel"))
         view.show(RoundDone(4, 3, numbers()))
-        terminal.write("^C")
         view.stopped()
     rows = terminal.rows()
-    assert rows[0] == "Hel^C"
+    assert rows[0] == "Hel"
     assert rows[1].startswith("stopped · 21.5 tokens/s · 1.85 × plain")
     assert len(rows) == 3
+
+
+LOREM = "It was a dark and stormy night; the rain fell in torrents, except at occasional intervals."
+
+
+def test_lines_break_between_words(on_screen: Screens) -> None:
+    """Guards an answer on a screen, thought and colours too, against words cut in two."""
+    terminal = on_screen()
+    with AnswerView(show_drafts=True) as view:
+        for event in [ReasoningDelta(LOREM), *streamed(LOREM), finished()]:
+            view.show(event)
+    first = "It was a dark and stormy night; the rain fell in torrents, except at"
+    both = [first, "occasional intervals."]
+    assert terminal.rows()[:5] == [*both, "", *both]
+    assert "green" in terminal.colors()
+
+
+def test_no_word_is_held_back_beyond_its_end(on_screen: Screens) -> None:
+    """Guards the stream: what can be placed is shown at once, and the rest before a notice."""
+    terminal = on_screen()
+    with AnswerView() as view:
+        view.show(TextDelta("one two thr"))
+        assert terminal.rows() == ["one two"]
+        view.show(TextDelta("ee "))
+        assert terminal.rows() == ["one two three"]
+        view.show(TextDelta("four"))
+        view.show(Notice("Careful."))
+        assert terminal.rows() == ["one two three four", "Careful."]
+
+
+def test_a_pipe_beside_a_terminal_gets_no_break(
+    on_screen: Screens, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Guards `> answer.md` in a narrow window."""
+    on_screen("stderr")
+    with AnswerView() as view:
+        for event in [*streamed(LOREM), finished()]:
+            view.show(event)
+    assert capsys.readouterr().out == LOREM + "\n"
+
+
+def test_legend(on_screen: Screens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards --show-drafts: what the colour means, or that there is none."""
+    for env, words in [({}, "Green: drafted, and accepted."), ({"NO_COLOR": "1"}, "in colour")]:
+        terminal = on_screen()
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        with AnswerView(show_drafts=True) as view:
+            view.show(finished())
+        assert words in terminal.rows()[-1]
+        with AnswerView(show_drafts=True, legend=False) as view:
+            view.show(finished())
+        assert terminal.rows()[-1] == SUMMARY[-1]
 
 
 def test_stopped_before_the_first_word(on_screen: Screens) -> None:

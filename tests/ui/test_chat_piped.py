@@ -56,12 +56,22 @@ def test_quit_leaves_the_rest_unread(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_a_closed_standard_input_is_an_end(tmp_path: Path) -> None:
+def test_a_closed_or_empty_standard_input_is_an_end_with_a_reason(tmp_path: Path) -> None:
     line = " ".join(f"'{word}'" for word in command(tmp_path / "log"))
-    done = subprocess.run(
-        ["sh", "-c", f"{line} <&-"], capture_output=True, cwd=ROOT, env=environment(), timeout=30
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    for source in ("<&-", "</dev/null"):
+        done = subprocess.run(
+            ["sh", "-c", f"{line} {source}"],
+            capture_output=True,
+            cwd=ROOT,
+            env=environment(),
+            timeout=30,
+        )
+        assert (done.returncode, done.stdout) == (0, b"")
+        said = done.stderr.decode()
+        assert "nothing was said" in said
+        assert 'localspec run "your question"' in said
+    assert chat(tmp_path, b"\n", "--quiet").stderr == b""
+    assert b"nothing was said" not in chat(tmp_path, b"/help\n").stderr
 
 
 def test_when_nobody_reads_on_the_answer_is_stopped_in_silence(tmp_path: Path) -> None:

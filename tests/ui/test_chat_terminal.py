@@ -73,11 +73,13 @@ def test_history_lives_on_and_is_private(open_window: OpenWindow, tmp_path: Path
     assert first.wait_for_end() == 0
     history = tmp_path / "data" / "history"
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    history.chmod(0o644)  # from elsewhere: must not stay open to others
 
     second = open_window()
     second.wait_for_prompt()
     second.type(UP)
     second.wait_for_text("> caf\ufffd")
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
     second.type(UP)
     second.wait_for_text("> one\n  two")
     second.type("\r")

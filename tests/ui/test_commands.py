@@ -86,25 +86,44 @@ def test_save_and_load_take_quoted_and_home_paths(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "my chat.json").write_text('["a", "b"]')
     commands.run("/load '~/my chat.json'")
-    commands.run("/save ~/two words.json")
+    commands.run("/save '~/two words.json'")
+    commands.run("/load ~/two words.json")  # as completion types it
     assert (tmp_path / "two words.json").read_text() == '["a", "b"]'
     assert capsys.readouterr().err.splitlines() == [
         f"Loaded 2 messages from {tmp_path}/my chat.json.",
         f"Saved as {tmp_path}/two words.json.",
+        f"Loaded 2 messages from {tmp_path}/two words.json.",
     ]
 
 
-def test_save_replaces_a_foreign_file_only_when_told_twice(
+def test_save_replaces_a_file_only_with_an_exclamation_mark(
     commands: SlashCommands, tmp_path: Path
 ) -> None:
-    path = tmp_path / "main.py"
+    path = tmp_path / "my main.py"
     path.write_text("precious")
-    with pytest.raises(UsageError, match="exists already"):
-        commands.run(f"/save {path}")
-    assert path.read_text() == "precious"
-    commands.run(f"/save {path}")
+    for _ in range(2):
+        with pytest.raises(UsageError, match="exists already") as error:
+            commands.run(f"/save {path}")
+        assert path.read_text() == "precious"
+    assert error.value.hint == f'To replace it: /save! "{path}"'
+    commands.run(error.value.hint.removeprefix("To replace it: "))
     assert path.read_text() == "[]"
-    commands.run(f"/save {path}")
+    with pytest.raises(UsageError, match="exists already"):
+        commands.run(f"/save '{path}'")
+
+
+def test_a_new_name_of_several_words_is_asked_back(
+    commands: SlashCommands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line, command in [("/save one two", "save"), ("/load one two", "load")]:
+        with pytest.raises(UsageError) as error:
+            commands.run(line)
+        assert error.value.message == f"/{command} takes one file name, and this is 2 words."
+        assert f'/{command} "one two"' in str(error.value.hint)
+    assert not list(tmp_path.glob("one*"))
+    commands.run('/save "one two"')
+    assert (tmp_path / "one two").exists()
 
 
 @pytest.mark.parametrize("line", ["/load ~nobody-of-this-name/x", "/save a\0b"])

@@ -1,0 +1,56 @@
+"""What a pass of so many rows costs on this machine, timed on a text made of chance tokens."""
+
+import random
+from time import perf_counter
+
+from localspec.batch import Batch
+from localspec.llama.context import LlamaContext
+from localspec.params import Threads
+
+_SEQUENCE = 0
+
+
+class TimedPasses:
+    """Times passes that follow the same text, each forgotten again.
+
+    The tokens are chance ones, since a mixture of experts takes more time for unlike ones.
+
+    Args:
+        context: nothing in its memory is kept.
+        n_cells: tokens of text before each pass; few for a model that cannot forget a part
+            (`LlamaModel.can_roll_back`), which reads all of them again each time.
+    """
+
+    def __init__(self, context: LlamaContext, n_cells: int) -> None:
+        self._context = context
+        self._random = random.Random(0)
+        self.n_cells = n_cells
+        self._read()
+
+    def seconds(self, n_rows: int, threads: Threads, n_outputs: int | None = None) -> float:
+        """One pass of `n_rows` tokens, with logits for the last `n_outputs` of them (all of them)."""
+        self._context.use_threads(threads)
+        batch = self._batch(n_rows, self.n_cells, n_rows if n_outputs is None else n_outputs)
+        started = perf_counter()
+        self._context.decode(batch)
+        seconds = perf_counter() - started
+        if self._context.memory.keep(_SEQUENCE, self.n_cells):
+            # it could only be forgotten together with the text
+            self._read()
+        return seconds
+
+    def close(self) -> None:
+        """Leave the memory empty."""
+        self._context.memory.drop(_SEQUENCE)
+
+    def _read(self) -> None:
+        self.close()
+        for start in range(0, self.n_cells, self._context.n_batch):
+            n = min(self._context.n_batch, self.n_cells - start)
+            self._context.decode(self._batch(n, start, 0))
+
+    def _batch(self, n: int, position: int, n_outputs: int) -> Batch:
+        batch = Batch()
+        tokens = [self._random.randrange(self._context.n_vocab) for _ in range(n)]
+        batch.add(tokens, position, _SEQUENCE, n_outputs)
+        return batch
