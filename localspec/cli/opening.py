@@ -10,9 +10,11 @@ from localspec.pair import LocalPair, choose, located, obtain
 from localspec.params import DepthParams
 from localspec.runtime import Runtime, Wishes
 from localspec.session import AnswerLimits, Session
+from localspec.trial import require_trial
 from localspec.ui.loading import LoadingLine
 from localspec.ui.output import show_notice
 from localspec.ui.pulling import show_pull
+from localspec.ui.transient import TransientLine
 
 
 @contextmanager
@@ -59,12 +61,25 @@ def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
         profile=not request.no_profile,
     )
     with LoadingLine(quiet=request.quiet or request.verbose) as loading:
+        try_first(pair, wishes, loading)
         runtime = Runtime(pair, wishes, loading)
     with runtime:
         if not request.quiet:
             for notice in runtime.notices:
                 show_notice(notice)
         yield runtime
+
+
+def try_first(pair: LocalPair, wishes: Wishes, line: TransientLine) -> None:
+    """Have files that were never run here run in a process of their own first.
+
+    Raises:
+        UnsupportedFileError: llama.cpp crashes on one.
+    """
+    for path in (pair.target, pair.drafter):
+        if path is not None:
+            line.say(f"trying {path.name}: its first time here")
+            require_trial(path, wishes.numerics, wishes.n_threads)
 
 
 def session_on(runtime: Runtime, request: Request) -> Session:

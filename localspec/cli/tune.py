@@ -39,7 +39,7 @@ def tune(
 
     from rich.console import Console
 
-    from localspec.cli.opening import fetched, show_log
+    from localspec.cli.opening import fetched, show_log, try_first
     from localspec.runtime import Wishes
     from localspec.tuning import Tuner
     from localspec.ui.transient import TransientLine
@@ -50,6 +50,7 @@ def tune(
     pair = fetched(model, drafter, offline=offline, quiet=quiet)
     wishes = Wishes(n_ctx=ctx, numerics=numerics.value if numerics else None)
     with TransientLine(quiet=quiet or verbose) as line:
+        try_first(pair, wishes, line)
         tuner = Tuner(pair, wishes, budget, lambda event: line.say(f"loading {event.name}"))
         for step in tuner.run():
             line.say(f"tuning {100 * step.fraction:3.0f} %: {step.what}")

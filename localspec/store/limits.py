@@ -36,6 +36,9 @@ def check_limits(fields: Fields, architecture: str) -> None:
 def _check_layers(fields: Fields, prefix: str) -> None:
     n_layers = fields.integer(prefix + "block_count")
     n_nextn = fields.integer(prefix + "nextn_predict_layers") or 0
+    n_ctx = fields.integer(prefix + "context_length") or 0
+    if n_ctx >= 1 << 31:
+        raise Damage(f"it is said to be trained for {n_ctx} tokens of context")
     if n_layers is not None and not 0 < n_layers <= MAX_LAYERS:
         raise Damage(f"it has {n_layers} layers")
     if n_layers is not None and n_nextn > n_layers:

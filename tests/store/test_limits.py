@@ -21,6 +21,7 @@ from tests.tiny.model import Value
         ("rope.dimension_count", 15, "rotates 15 dimensions"),
         ("rope.dimension_count", 18, "rotates 18 dimensions"),
         ("attention.sliding_window", 1 << 31, "sliding window"),
+        ("context_length", 1 << 31, "tokens of context"),
         ("attention.layer_norm_rms_epsilon", float("nan"), "epsilon is nan"),
         ("attention.layer_norm_rms_epsilon", -1.0, "epsilon is -1.0"),
     ],

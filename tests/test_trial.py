@@ -1,0 +1,122 @@
+"""Files that end llama.cpp end a process that may be lost, and the user reads one sentence."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from localspec import paths, trial
+from localspec.errors import UnsupportedFileError
+from localspec.trial import require_trial
+from tests.tiny import TinyModel, TinyModels, Variant, build
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALSPEC_HOME", str(tmp_path / "home"))
+
+
+def whole_numbers(model: TinyModel) -> None:
+    model.tensors["blk.0.attn_norm.weight"] = np.ones_like(
+        model.tensors["blk.0.attn_norm.weight"], np.int32
+    )
+
+
+def without_a_bias(model: TinyModel) -> None:
+    del model.tensors["blk.0.ssm_conv1d.bias"]
+
+
+BROKEN: dict[str, tuple[str, Callable[[TinyModel], None], dict[str, int]]] = {
+    "a tensor of another type": ("llama", whole_numbers, {}),
+    "a tensor that is missing": ("falcon-h1", without_a_bias, {}),
+    "a size that an assertion forbids": ("qwen35", lambda model: None, {"ssm.inner_size": 7}),
+    "a division by zero": ("qwen35", lambda model: None, {"full_attention_interval": 0}),
+}
+
+
+def broken(tmp_path: Path, what: str) -> Path:
+    name, spoil, metadata = BROKEN[what]
+    model = build(name, Variant(metadata=tuple(metadata.items())))
+    spoil(model)
+    path = tmp_path / "broken.gguf"
+    model.save(path)
+    return path
+
+
+def marks() -> list[Path]:
+    return list((paths.state_dir() / "trials").glob("*"))
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_crash_is_a_sentence(tmp_path: Path, what: str) -> None:
+    with pytest.raises(
+        UnsupportedFileError, match=r"broken\.gguf cannot be run: llama\.cpp crashes"
+    ):
+        require_trial(broken(tmp_path, what), None, 1)
+    assert marks() == []
+
+
+def test_a_pass_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_LEAST_S", 3.0)
+    path = tmp_path / "endless.gguf"
+    build("qwen35", Variant(metadata=(("rope.dimension_count", 0),))).save(path)
+    with pytest.raises(UnsupportedFileError, match="did not get through a few tokens"):
+        require_trial(path, None, 1)
+
+
+def test_a_sound_file_is_tried_once_for_each_way(
+    tiny: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_trial(tiny("llama"), None, 1)
+    require_trial(tiny("mamba"), None, 1)
+    require_trial(tiny("llama"), "fast", 1)
+    assert len(marks()) == 3
+
+    def forbidden(*arguments: object, **options: object) -> None:
+        raise AssertionError("it was tried already")
+
+    monkeypatch.setattr(subprocess, "run", forbidden)
+    require_trial(tiny("llama"), None, 1)
+
+
+def test_a_file_that_was_replaced_is_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    build("llama").save(path)
+    require_trial(path, None, 1)
+    model = build("llama")
+    whole_numbers(model)
+    model.save(path)
+    with pytest.raises(UnsupportedFileError, match="crashes"):
+        require_trial(path, None, 1)
+
+
+def test_what_is_refused_in_order_is_left_to_be_said_later(
+    tiny: TinyModels, tmp_path: Path
+) -> None:
+    path = tmp_path / "half.gguf"
+    whole = tiny("llama").read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    require_trial(path, None, 1)
+    assert marks() == []
+
+
+def test_the_command_says_it_and_does_not_crash(tmp_path: Path) -> None:
+    path = broken(tmp_path, "a tensor of another type")
+    done = subprocess.run(
+        [sys.executable, "-m", "localspec", "run", "--raw", "--threads", "1", "-m", path, "hello"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert "error: broken.gguf cannot be run: llama.cpp crashes on it" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 3
