@@ -50,7 +50,8 @@ def require_trial(path: Path, numerics: Numerics | None, n_threads: int | None =
     mark = _mark(path, numerics)
     if mark.is_file():
         return
-    command = [sys.executable, "-m", "localspec.trial", str(path), numerics or ""]
+    # -P: files in the current folder must not stand in for modules
+    command = [sys.executable, "-P", "-m", "localspec.trial", str(path), numerics or ""]
     seconds = _LEAST_S + path.stat().st_size / _BYTES_A_SECOND
     try:
         done = subprocess.run(

@@ -120,3 +120,14 @@ def test_the_command_says_it_and_does_not_crash(tmp_path: Path) -> None:
     assert "error: broken.gguf cannot be run: llama.cpp crashes on it" in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 3
+
+
+def test_files_in_the_current_folder_are_not_run(
+    tiny: TinyModels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "numpy.py").write_text("open('taken-over', 'w').close()")
+    (tmp_path / "random.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    require_trial(tiny("llama"), None, 1)
+    assert not (tmp_path / "taken-over").exists()
+    assert len(marks()) == 1
