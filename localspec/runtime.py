@@ -224,7 +224,7 @@ class Runtime:
                 self._learning = policy
                 kept = load_profile(self.profile_key)
                 # a file that was tampered with is as good as none
-                with suppress(KeyError, TypeError, ValueError, AttributeError):
+                with suppress(ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
                     policy.restore(kept or {})
             return policy
         return FixedDepth(min(wished.depth, self.max_depth))

@@ -255,7 +255,7 @@ def _keep(
     """Have the next start begin with these costs, and with what was learned of texts before."""
     policy = MarginDepth(max_depth)
     # a file that was tampered with is as good as none
-    with suppress(KeyError, TypeError, ValueError, AttributeError):
+    with suppress(ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         policy.restore(load_profile(key) or {})
     policy.cost = CostTable()
     for rows, seconds in passes_s.items():

@@ -80,13 +80,15 @@ def test_without_a_profile_nothing_is_read_or_written(tiny: TinyModels) -> None:
         b"\xff\xfe",
         b"[1]",
         b'{"version": 99, "policy": {}}',
-        b'{"version": 1, "policy": 3}',
-        b'{"version": 1, "policy": {"cost": {"passes": {"0": {"1": "x"}}}}}',
-        b'{"version": 1, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": NaN}},'
+        b'{"version": 2, "policy": 3}',
+        b'{"version": 2, "policy": {"cost": {"passes": {"0": {"1": "x"}}}}}',
+        b'{"version": 2, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": NaN}},'
         b' "levels": {}, "reading": {}}, "calibrations": {}}}',
-        b'{"version": 1, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": -1}},'
+        b'{"version": 2, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": -1}},'
         b' "levels": {}, "reading": {}}, "calibrations": {}}}',
-        b'{"version": 1, "policy": {"speedup": 0, "cost": {"bucket": 0, "passes": {"0": {"0": 1}},'
+        b'{"version": 2, "policy": {"speedup": 0, "cost": {"bucket": 0, "passes": {"0": {"0": 1}},'
+        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b'{"version": 2, "policy": {"speedup": 1, "cost": {"bucket": Infinity, "passes": {"0": {"1": 1}},'
         b' "levels": {}, "reading": {}}, "calibrations": {}}}',
         b"[" * 100_000,
     ],
