@@ -184,7 +184,7 @@ def read_recipe(path: Path) -> Recipe:
         raise UnsupportedFileError(f"The recipe {path} is nested too deeply.", _MEND) from error
     if isinstance(content, RecipeFile):
         return Recipe(path.stem, path, content)
-    faults = "; ".join(f"{fault.name} {fault.words}" for fault in content)
+    faults = "; ".join(str(fault) for fault in content)
     raise UnsupportedFileError(
         f"The recipe {path} is wrong: {faults}.",
         f"As it could be (a whole one: localspec recipes {DEFAULT_RECIPE}):\n"

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Sequence
 
-from localspec.recipe_file import Fault
+from localspec.faults import Fault
 
 _SOURCE = {
     "path": '"models/big.gguf"',

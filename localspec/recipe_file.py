@@ -3,16 +3,13 @@
 It knows the schema only. `recipe.py` finds the files and makes recipes of them.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+from localspec.faults import Fault, validated
 
 RecipeDrafterKind = Literal["draft-model", "lookup", "mtp", "mtp-embedded", "eagle3", "dflash"]
 
@@ -114,26 +111,6 @@ class RecipeFile(_Strict):
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing that is wrong.
-
-    Attributes:
-        place: names of tables and of the field; numbers count from 0.
-        words: what is wrong with it, after its name.
-        surplus: the field has no business there.
-    """
-
-    place: tuple[str | int, ...]
-    words: str
-    surplus: bool = False
-
-    @property
-    def name(self) -> str:
-        """The place as people write it, counted from 1: `drafters.1.kind`."""
-        return ".".join(str(p + 1 if isinstance(p, int) else p) for p in self.place)
-
-
 def check_recipe(data: Mapping[str, Any]) -> RecipeFile | list[Fault]:
     """The content of a recipe file as TOML gives it; or everything that is wrong with it.
 
@@ -142,12 +119,9 @@ def check_recipe(data: Mapping[str, Any]) -> RecipeFile | list[Fault]:
     """
     # Not validators: those of a table are left out as soon as one of its fields is wrong.
     faults = list(_fields_together(data))
-    try:
-        # As JSON: strict there means that a list may still become a tuple, and a date is text.
-        content = RecipeFile.model_validate_json(json.dumps(data, default=str))
-    except ValidationError as error:
-        found = [Fault(e["loc"], _in_words(e), _is_surplus(e)) for e in error.errors()]
-        return [*found, *faults]
+    content = validated(RecipeFile, data, "a recipe")
+    if isinstance(content, list):
+        return [*content, *faults]
     return faults or content
 
 
@@ -182,41 +156,3 @@ def _source_faults(place: tuple[str | int, ...], source: object) -> Iterator[Fau
     for name in ("sha256", "size"):
         if source.get("packages") and name not in source:
             yield Fault((*place, name), "is missing: files from packages are checked by it")
-
-
-def _is_surplus(error: "ErrorDetails") -> bool:
-    return error["type"] == "extra_forbidden"
-
-
-def _in_words(error: "ErrorDetails") -> str:
-    """What a field must be, without the words of a validator."""
-    limits = error.get("ctx", {})
-    match error["type"]:
-        case "missing":
-            return "is missing"
-        case "extra_forbidden":
-            return "is not a field of a recipe"
-        case "string_type":
-            return "must be text in quotes"
-        case "int_type" | "int_from_float":
-            return "must be a whole number"
-        case "float_type" | "finite_number":
-            return "must be a number"
-        case "tuple_type":
-            return "must be a list"
-        case "model_type" | "model_attributes_type":
-            return "must be a table"
-        case "too_short" | "string_too_short":
-            return "is empty"
-        case "greater_than":
-            return f"must be more than {limits['gt']:g}"
-        case "greater_than_equal":
-            return f"must be {limits['ge']:g} or more"
-        case "less_than_equal":
-            return f"must be {limits['le']:g} or less"
-        case "literal_error":
-            return f"must be {limits['expected']}"
-        case "value_error":
-            return str(limits["error"])
-        case _:
-            return f"is not right ({error['msg']})"

@@ -4,7 +4,7 @@ A session owns the history and turns rounds of token ids into events. It knows n
 terminals: `runtime.py` opens what it runs on, `ui/` draws what it yields.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -97,6 +97,10 @@ class Session:
         sampling: how tokens are chosen; its seed fixes every answer.
         limits: what ends an answer early.
         system: system prompt, None for none.
+
+    Attributes:
+        on_round: told of each round as soon as it is done, before its events; None for nobody.
+            What it raises ends the answer.
     """
 
     def __init__(
@@ -107,6 +111,7 @@ class Session:
         system: str | None = None,
     ) -> None:
         self.runtime = runtime
+        self.on_round: Callable[[Round], None] | None = None
         self._sampling = sampling
         self._limits = limits or AnswerLimits()
         self.system = system
@@ -152,9 +157,9 @@ class Session:
                 self.messages += former
 
     @property
-    def seed(self) -> int:
-        """What fixes the next answer."""
-        return self._sampling.seed
+    def sampling(self) -> SamplingParams:
+        """How the tokens of the next answer are chosen."""
+        return self._sampling
 
     def complete(self, prompt: str) -> Iterator[AnswerEvent]:
         """Continue a text as it is, without a template and outside the conversation."""
@@ -220,6 +225,8 @@ class Session:
         try:
             yield PrefillProgress(sequence.n_cached, sequence.n_prompt, sequence.n_cached)
             for done in engine.stream(sequence):
+                if self.on_round is not None:
+                    self.on_round(done)
                 yield from self._text_of(done, reply)
                 if reply.stopped:
                     break

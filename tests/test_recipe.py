@@ -12,9 +12,10 @@ import pytest
 from localspec import recipe as recipes
 from localspec.cli.options import DEFAULT_MODEL
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.faults import Fault
 from localspec.pair import choose
 from localspec.recipe_advice import EXAMPLES, toml_advice
-from localspec.recipe_file import Fault, RecipeFile, check_recipe
+from localspec.recipe_file import RecipeFile, check_recipe
 from localspec.store.refs import RecipeName, parse_ref
 
 GOOD = """

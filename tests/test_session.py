@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from localspec.engine.loop import Round
 from localspec.errors import LocalspecError, UnsupportedFileError, UsageError
 from localspec.events import (
     AnswerEvent,
@@ -59,6 +60,24 @@ def test_the_events_of_an_answer(tiny: TinyModels) -> None:
     text = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert text == last.text
     assert len(last.token_ids) == 20
+
+
+def test_rounds_are_told_before_their_events(tiny: TinyModels) -> None:
+    told: list[Round] = []
+    with session(tiny("llama"), str(tiny("llama", Variant(eps=0.05)))) as talk:
+        talk.on_round = told.append
+        n_rounds = 0
+        for event in talk.send("Hello"):
+            n_rounds += isinstance(event, RoundDone)
+            if isinstance(event, TextDelta | RoundDone):
+                assert len([done for done in told if done.tokens]) >= max(n_rounds, 1)
+        assert talk.last is not None
+        assert tuple(t for done in told for t in done.tokens) == talk.last.token_ids
+        assert talk.last.speculation.accepted == sum(done.n_accepted for done in told) > 0
+        talk.on_round = None
+        n_told = len(told)
+        finished(talk.send("And then?"))
+        assert len(told) == n_told
 
 
 def test_the_next_turn_reads_only_what_is_new(tiny: TinyModels) -> None:

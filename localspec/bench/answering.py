@@ -1,7 +1,7 @@
 """One prompt answered under one arm: the conversation, and what was measured of it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from time import perf_counter
@@ -9,7 +9,7 @@ from time import perf_counter
 from localspec.bench.arms import Arm
 from localspec.bench.suite import BenchPrompt
 from localspec.bench.summary import LEAST_TOKENS
-from localspec.engine.loop import Engine, Round
+from localspec.engine.loop import Round
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence
 from localspec.errors import LocalspecError
@@ -129,6 +129,7 @@ class Answering:
         arm.take_over(self.runtime, record_all=self._record_all)
         limits = AnswerLimits(n_tokens or self.n_tokens)
         session = Session(self.runtime, self.sampling, limits, prompt.system)
+        session.on_round = self.on_round
         answer = Answer()
         raw = ""
         for turn in prompt.turns:
@@ -139,7 +140,7 @@ class Answering:
             else:
                 raw += _raw(turn if raw or not prompt.system else _opening(prompt))
                 events = session.complete(raw)
-            with closing(events), _overheard(self.runtime.engine, self.on_round):  # type: ignore[type-var]
+            with closing(events):  # type: ignore[type-var]
                 for event in events:
                     if isinstance(event, RoundDone):
                         answer.ttft_s = answer.ttft_s or perf_counter() - started
@@ -185,27 +186,6 @@ class Answering:
         nothing = Sequence(0, [0], Sampler(self.sampling), n_prompt=1)
         for drafter in self.runtime.drafters.values():
             drafter.begin(nothing)
-
-
-@contextmanager
-def _overheard(engine: Engine, on_round: Callable[[Round], None] | None) -> Iterator[None]:
-    """Tell somebody of each round that the engine makes meanwhile."""
-    if on_round is None:
-        yield
-        return
-    step = engine.step
-
-    def heard() -> list[Round]:
-        rounds = step()
-        for done in rounds:
-            on_round(done)
-        return rounds
-
-    engine.step = heard  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        del engine.step
 
 
 def added(one: PositionCounts, other: PositionCounts) -> PositionCounts:

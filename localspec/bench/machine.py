@@ -6,6 +6,7 @@ from typing import Any
 import psutil
 
 from localspec.checkup import examine
+from localspec.params import SamplingParams
 from localspec.runtime import Runtime
 from localspec.store.header import Header
 
@@ -40,6 +41,29 @@ def file_facts(header: Header) -> dict[str, Any]:
         "quantization": header.quantization,
         "size_bytes": header.size_bytes,
         "n_params": header.n_params,
+    }
+
+
+def trace_header(
+    runtime: Runtime, sampling: SamplingParams, machine: dict[str, Any], *, full: bool = False
+) -> dict[str, Any]:
+    """What a trace says of its origin, as JSON values.
+
+    Args:
+        runtime: what answers.
+        sampling: how tokens are chosen.
+        machine: see `machine_facts`.
+        full: the drafter proposes to full depth, whatever is verified.
+    """
+    drafter = runtime.drafter_header
+    return {
+        "model": file_facts(runtime.header),
+        "drafter": None if drafter is None else file_facts(drafter),
+        "machine": machine,
+        "temperature": sampling.temperature,
+        "seed": sampling.seed,
+        "numerics": runtime.numerics,
+        "full": full,
     }
 
 

@@ -10,9 +10,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.faults import validated
 
 _SUFFIX = ".toml"
 _HINT = (
@@ -37,7 +38,7 @@ class Machine(BaseModel):
         expected_level: what the sizes of the files let expect of `level`; None for just that.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     name: str
     description: str
@@ -113,18 +114,19 @@ def _text(path: Path) -> str:
 
 def _parse(text: str, place: str) -> Machine:
     try:
-        return Machine.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        found = validated(Machine, tomllib.loads(text), "a machine file")
+    except ValueError as error:
         raise UnsupportedFileError(
             f"The machine file {place} is not valid TOML: {error}.", _HINT
         ) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
+    except RecursionError as error:
         raise UnsupportedFileError(
-            f"The machine file {place} is wrong: {field}: {said[:1].lower()}{said[1:]}.", _HINT
+            f"The machine file {place} is nested too deeply.", _HINT
         ) from error
+    if isinstance(found, Machine):
+        return found
+    faults = "; ".join(str(fault) for fault in found)
+    raise UnsupportedFileError(f"The machine file {place} is wrong: {faults}.", _HINT)
 
 
 def _read(table: tuple[float, ...], size: int) -> float:

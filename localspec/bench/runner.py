@@ -6,22 +6,27 @@ much it was. What is finished counts, whenever the run is ended.
 """
 
 import random
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import count
 from time import perf_counter
 from typing import Any
 
 from localspec.bench.answering import Answer, Answering, added
 from localspec.bench.arms import AUTO, PEER, PLAIN, Arm
 from localspec.bench.asking import Answerer, PeerAnswer, ask
-from localspec.bench.machine import file_facts, machine_facts, peak_memory_bytes
+from localspec.bench.machine import (
+    file_facts,
+    machine_facts,
+    peak_memory_bytes,
+    trace_header,
+)
 from localspec.bench.suite import BenchPrompt
 from localspec.bench.summary import LEAST_TOKENS, summarise
 from localspec.engine.depth import FixedDepth
-from localspec.engine.loop import Round
 from localspec.engine.margin import MarginDepth
-from localspec.engine.sequence import Sequence, common_prefix
+from localspec.engine.sequence import common_prefix
 from localspec.errors import LocalspecError
 from localspec.events import Notice
 from localspec.params import SamplingParams
@@ -183,16 +188,8 @@ class Bench:
 
     def trace_header(self) -> dict[str, Any]:
         """What a trace says of its origin."""
-        report = self.report()
-        return {
-            "model": report.model,
-            "drafter": report.drafter,
-            "machine": report.machine,
-            "temperature": self._plan.sampling.temperature,
-            "seed": self._plan.sampling.seed,
-            "numerics": self._runtime.numerics,
-            "full": self._plan.record_all,
-        }
+        plan = self._plan
+        return trace_header(self._runtime, plan.sampling, self._machine, full=plan.record_all)
 
     def _fitting(self, prompts: list[BenchPrompt]) -> list[BenchPrompt]:
         needed = [self._answering.fits(prompt) for prompt in prompts]
@@ -252,7 +249,9 @@ class Bench:
 
     def _own(self, prompt: BenchPrompt, arm: Arm) -> Generator[Progress, None, Answer]:
         if self.trace is not None:
-            self._answering.on_round = _traced(self.trace, prompt, arm.name)
+            self._answering.on_round = self.trace.listener(
+                _turn_ids(prompt), prompt.prompt_class, arm.name
+            )
         answer = Answer()
         try:
             for so_far in self._answering.answer(prompt, arm):
@@ -315,19 +314,11 @@ class Bench:
         return sum(errors) / len(errors) if errors else None
 
 
-def _traced(trace: TraceWriter, prompt: BenchPrompt, arm: str) -> Callable[[Round], None]:
-    """Writes the rounds of an answer; each turn is a text of its own in a trace."""
-    turns: list[Sequence] = []
-
-    def write(done: Round) -> None:
-        if not turns or done.sequence is not turns[-1]:
-            turns.append(done.sequence)
-            n = len(turns)
-            name = prompt.prompt_id if n == 1 else f"{prompt.prompt_id} turn {n}"
-            trace.prompt(name, prompt.prompt_class, arm)
-        trace.round(done)
-
-    return write
+def _turn_ids(prompt: BenchPrompt) -> Iterator[str]:
+    """Names of a prompt's turns; in a trace each is a text of its own."""
+    yield prompt.prompt_id
+    for n in count(2):
+        yield f"{prompt.prompt_id} turn {n}"
 
 
 def _own_run(prompt: BenchPrompt, one: _Finished, answer: Answer, plain: list[int] | None) -> Run:

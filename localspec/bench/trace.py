@@ -7,6 +7,7 @@ from typing import Annotated, Any, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.faults import faults_of
 from localspec.trace import KIND, VERSION
 
 _HINT = "Record one: localspec bench --trace FILE --trace-full"
@@ -88,7 +89,7 @@ def read_trace(path: Path) -> list[RecordedPrompt]:
             one without answers.
     """
     lines = _lines(path)
-    header = _header(path, lines)
+    header = _header(path, 1, lines[0] if lines else "")
     prompts: list[RecordedPrompt] = []
     place = 0
     for number, line in enumerate(lines[1:], 2):
@@ -98,11 +99,14 @@ def read_trace(path: Path) -> list[RecordedPrompt]:
                 prompts[-1].header.update(header)
                 place = len(prompts[-1].prompt_tokens)
                 continue
+            if f'"{KIND}"' in line and line.endswith("\n"):
+                header = _header(path, number, line)
+                continue
             done = RecordedRound.model_validate_json(line)
         except ValidationError as error:
             if not line.endswith("\n"):
                 break
-            _wrong(path, number, _in_words(error))
+            _wrong(path, number, str(faults_of(error, "a trace")[0]))
         if not prompts:
             _wrong(path, number, "comes before any prompt")
         _check(path, number, done, place)
@@ -126,12 +130,14 @@ def _lines(path: Path) -> list[str]:
         raise LocalspecError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def _header(path: Path, lines: list[str]) -> dict[str, Any]:
+def _header(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        header = json.loads(lines[0]) if lines else None
-    except ValueError:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or header.get("kind") != KIND:
+        if number > 1:
+            _wrong(path, number, "is neither a header nor a prompt nor a round")
         raise UnsupportedFileError(f"{path} is no trace: its first line does not say so.", _HINT)
     if header.get("version") != VERSION:
         raise UnsupportedFileError(
@@ -151,17 +157,6 @@ def _check(path: Path, number: int, done: RecordedRound, place: int) -> None:
         _wrong(path, number, "accepts other tokens than were proposed")
     if done.position != place:
         _wrong(path, number, f"begins at token {done.position} where {place} comes next")
-
-
-def _in_words(error: ValidationError) -> str:
-    first = error.errors()[0]
-    if first["type"] == "json_invalid":
-        return "is no JSON"
-    if first["type"] == "missing":
-        return f"has no “{first['loc'][0]}”"
-    if not first["loc"]:
-        return "is no JSON object"
-    return f"has a wrong “{first['loc'][0]}”: {first['msg'][:1].lower()}{first['msg'][1:]}"
 
 
 def _wrong(path: Path, number: int, what: str) -> NoReturn:

@@ -81,8 +81,8 @@ def measure(request: BenchRequest) -> None:
     """
     from localspec.bench.arms import default_arms, open_arms, parse_arms
     from localspec.bench.suite import load_suite, spread
-    from localspec.cli.bench_files import check_writable
     from localspec.cli.opening import local_pair, opened_runtime
+    from localspec.cli.writable import check_writable
 
     specs = parse_arms(request.arms) if request.arms is not None else None
     prompts = spread(load_suite(request.suite), request.limit)

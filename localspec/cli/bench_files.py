@@ -1,36 +1,11 @@
-"""The files that `bench` writes: found out before the run, written after it."""
+"""The files that `bench` writes after the run."""
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from localspec.results import BenchReport
-
-
-def check_writable(files: Mapping[str, Path | None]) -> None:
-    """Find out now, not after the run, whether each file can be written.
-
-    Args:
-        files: option -> file, None where it was not given.
-
-    Raises:
-        UsageError: one cannot, or two options name the same file.
-    """
-    from localspec.errors import UsageError
-
-    seen: dict[str, str] = {}
-    for option, path in files.items():
-        if path is None:
-            continue
-        _try(option, path)
-        place = os.path.realpath(path)
-        if place in seen and (path.is_file() or not path.exists()):
-            raise UsageError(
-                f"{seen[place]} and {option} name the same file, {path}.", "Give each its own."
-            )
-        seen[place] = option
 
 
 def write_report(report: "BenchReport", files: Mapping[str, Path | None]) -> None:
@@ -53,22 +28,6 @@ def write_report(report: "BenchReport", files: Mapping[str, Path | None]) -> Non
                 f"Cannot write {path}: {error.strerror or error}.",
                 f"Name another file: {option} FILE",
             ) from error
-
-
-def _try(option: str, path: Path) -> None:
-    from localspec.errors import UsageError
-
-    path = path.expanduser()
-    before = path.exists()
-    try:
-        path.open("a", encoding="utf-8").close()
-        if not before:
-            path.unlink()
-    except OSError as error:
-        raise UsageError(
-            f"Cannot write {path}: {error.strerror or error}.",
-            f"Name a file in a folder that exists and may be written: {option} FILE",
-        ) from error
 
 
 def _json(report: "BenchReport") -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from localspec.cli.options import NumericsChoice, Request
+from localspec.cli.options import TRACE_HELP, NumericsChoice, Request
 
 _WHAT, _FILES, _SAMPLING = "What is compared", "Files", "Sampling"
 
@@ -83,7 +83,7 @@ HtmlFile = Annotated[
 ]
 CsvFile = Annotated[Path | None, _file("--csv", "One line an answer.")]
 OldFile = Annotated[Path | None, _file("--compare", "An earlier --json to compare with.")]
-TraceFile = Annotated[Path | None, _file("--trace", "Each round, for bench replay.")]
+TraceFile = Annotated[Path | None, _file("--trace", TRACE_HELP)]
 TraceFull = Annotated[
     bool,
     _option(

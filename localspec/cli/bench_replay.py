@@ -40,14 +40,14 @@ def replay_command(
 
     from localspec.bench.machines import load_machine
     from localspec.bench.replay import DEFAULT_POLICIES, policy_maker, read_answers, replay
+    from localspec.cli.writable import check_writable
     from localspec.ui.replay import draw_replay
 
     known = load_machine(_named(machine))
     names = _names(policies) or DEFAULT_POLICIES
     for name in names:
         policy_maker(name)
-    if json is not None:
-        _check_writable(json)
+    check_writable({"--json": json})
     found = replay(read_answers(traces), known, names).to_json()
     draw_replay(found, Console())
     if json is not None:
@@ -83,25 +83,6 @@ def _names(policies: str | None) -> tuple[str, ...]:
     if not names:
         raise UsageError("--policies names none.", "For example: --policies fixed:4,auto")
     return names
-
-
-def _check_writable(path: Path) -> None:
-    """Find out now, not after the run.
-
-    Raises:
-        LocalspecError: nothing can be written there.
-    """
-    from localspec.errors import LocalspecError
-
-    before = path.exists()
-    try:
-        path.open("a", encoding="utf-8").close()
-        if not before:
-            path.unlink()
-    except OSError as error:
-        raise LocalspecError(
-            f"Cannot write {path}: {error.strerror or error}.", "Name another file: --json FILE"
-        ) from error
 
 
 def _write(path: Path, found: object) -> None:

@@ -29,6 +29,7 @@ def chat(
     show_drafts: options.ShowDrafts = False,
     json: options.Json = False,
     jsonl: options.JsonLines = False,
+    trace: options.Trace = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     offline: options.Offline = False,

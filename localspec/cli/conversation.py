@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -11,6 +12,8 @@ from localspec import paths
 from localspec.cli.opening import local_pair, opened_runtime, session_on
 from localspec.cli.options import Request
 from localspec.cli.suggestion import unused_drafter
+from localspec.cli.tracing import Tracing
+from localspec.cli.writable import check_writable
 from localspec.errors import LocalspecError, UsageError
 from localspec.events import AnswerEvent, Finished, Notice
 from localspec.pair import LocalPair
@@ -32,6 +35,7 @@ def talk(request: Request) -> None:
             "--json, --jsonl and --raw are for single prompts.", 'localspec run --json "…"'
         )
     request.check()
+    check_writable({"--trace": request.trace})
     options = ChatOptions(
         history_file=paths.data_dir() / "history",
         show_drafts=request.show_drafts,
@@ -49,6 +53,7 @@ class SwitchableConversation:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._stack = ExitStack()
+        self._tracing = Tracing(request, "chat", (f"chat-{n}" for n in count(1)))
         self._session = self._open(request, local_pair(request))
 
     @property
@@ -80,14 +85,14 @@ class SwitchableConversation:
 
     def send(self, text: str) -> Iterator[AnswerEvent]:
         """See `Session.send`."""
-        return self._session.send(text)
+        return self._tracing.told(self._session.send(text))
 
     def regenerate(self) -> Iterator[AnswerEvent]:
         """See `Session.regenerate`; a seed that was asked for and cannot count here is named."""
-        with closing(self._session.regenerate()) as events:
+        with closing(self._tracing.told(self._session.regenerate())) as events:
             first = next(events)
             if self._request.seed is not None:
-                seed = self._session.seed
+                seed = self._session.sampling.seed
                 yield Notice(f"With seed {seed} this time.")
             yield first
             yield from events
@@ -145,13 +150,16 @@ class SwitchableConversation:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._stack.close()
+        with self._tracing:
+            self._stack.close()
 
     def _open(self, request: Request, pair: LocalPair) -> Session:
         runtime = self._stack.enter_context(opened_runtime(request, pair))
         # Asked for now, so that a model that cannot chat is refused before the first question.
         runtime.chat()
-        return session_on(runtime, request)
+        session = session_on(runtime, request)
+        self._tracing.follow(session, request)
+        return session
 
 
 def _figures(last: Finished) -> list[tuple[str, str]]:

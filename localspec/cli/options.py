@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -256,6 +257,14 @@ Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="llama.cpp's own log too.", rich_help_panel=_OUTPUT),
 ]
+TRACE_HELP = (
+    "Each round as a JSON line, for bench replay; replaces what is in FILE. It tells the text to whoever"
+    " has the model, so a new file is readable by you alone (0600)."
+)
+Trace = Annotated[
+    Path | None,
+    typer.Option("--trace", metavar="FILE", help=TRACE_HELP, rich_help_panel=_OUTPUT),
+]
 Offline = Annotated[
     bool,
     typer.Option("--offline", help="Use only what is on this machine.", rich_help_panel=_MODEL),
@@ -290,6 +299,7 @@ class Request:
     show_drafts: bool
     json: bool
     jsonl: bool
+    trace: Path | None
     quiet: bool
     verbose: bool
     offline: bool

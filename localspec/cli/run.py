@@ -46,6 +46,7 @@ def run(
     show_drafts: options.ShowDrafts = False,
     json: options.Json = False,
     jsonl: options.JsonLines = False,
+    trace: options.Trace = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     offline: options.Offline = False,
@@ -73,17 +74,23 @@ def answer(request: Request, prompt: str | None) -> None:
     Raises:
         LocalspecError: anything that stands in the way.
     """
+    from itertools import repeat
+
     from localspec.cli.opening import opened_session
     from localspec.cli.prompt import read_prompt
+    from localspec.cli.tracing import Tracing
+    from localspec.cli.writable import check_writable
 
     request.check()
     text = read_prompt(prompt)
-    with opened_session(request) as session:
+    check_writable({"--trace": request.trace})
+    with Tracing(request, "run", repeat("run")) as tracing, opened_session(request) as session:
+        tracing.follow(session, request)
         events = _events(session, request, text)
         if request.json or request.jsonl:
             _print_records(session, events, lines=request.jsonl)
         else:
-            _draw(events, request)
+            _draw(tracing.told(events), request)
             _suggest(session, request)
 
 

@@ -1,17 +1,14 @@
 """Draws a benchmark: a line while it runs, then tables, bars and what the figures hold for."""
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from localspec.results import ArmSummary, BenchReport
-from localspec.ui.live import LiveText
-from localspec.ui.output import Streams
 from localspec.ui.sanitize import safe_for_terminal
+from localspec.ui.transient import TransientLine
 
 _BAR_CELLS = 40
 _GB = 1e9
@@ -22,32 +19,13 @@ _LEGEND = (
 )
 
 
-class BenchLine:
-    """One transient line on standard error while the benchmark runs.
-
-    Args:
-        quiet: show nothing. Nothing is shown either where standard error is no terminal.
-    """
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._live = LiveText(Streams().err, quiet=quiet)
+class BenchLine(TransientLine):
+    """How far the benchmark is."""
 
     def show(self, done: int, total: int, prompt_id: str, arm: str, left_s: float | None) -> None:
         """Show how far it is; `left_s` is the time the rest will take, None if not known."""
         left = "" if left_s is None else f", about {_duration(left_s)} left"
-        line = f"answer {min(done + 1, total)} of {total}: {arm} on {safe_for_terminal(prompt_id)}{left}"
-        self._live.status(lambda cells: line[:cells])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._live.__exit__(kind, error, traceback)
+        self.say(f"answer {min(done + 1, total)} of {total}: {arm} on {prompt_id}{left}")
 
 
 def draw_bench(report: BenchReport, console: Console) -> None:

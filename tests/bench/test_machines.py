@@ -65,13 +65,19 @@ def test_costs_are_read_off_the_table_and_go_on_beyond_it(tmp_path: Path) -> Non
     ("text", "words"),
     [
         ("rows = [", "not valid TOML"),
-        (GOOD.replace("level = 0.2", ""), "level"),
-        (GOOD.replace("0.2", "-1"), "level"),
-        (GOOD.replace("[1.0, 1.5, 1.5, 2.5]", "[2.0, 3.0]"), "begin with 1.0"),
-        (GOOD.replace("[1.0, 1.5, 1.5, 2.5]", "[1.0]"), "rows"),
-        (GOOD.replace("1.5, 2.5", '"x", 2.5'), "rows.2"),
-        (GOOD.replace("1.5, 2.5", "nan, 2.5"), "rows.2"),
-        (GOOD + "speed = 3\n", "speed"),
+        (f"level = {'9' * 5000}", "not valid TOML"),
+        (GOOD.replace("level = 0.2", ""), "level is missing"),
+        (GOOD.replace("0.2", "-1"), "level must be 0 or more"),
+        (GOOD.replace("0.2", '"0.2"'), "level must be a number"),
+        (GOOD.replace("0.2", "inf"), "level must be a number"),
+        (GOOD.replace('"d"', "3"), "description must be text in quotes"),
+        (GOOD.replace("[1.0, 1.5, 1.5, 2.5]", "[2.0, 3.0]"), "rows must begin with 1.0"),
+        (GOOD.replace("[1.0, 1.5, 1.5, 2.5]", "[1.0]"), "rows must have 2 entries or more"),
+        (GOOD.replace("[1.0, 1.5, 1.5, 2.5]", "1.0"), "rows must be a list"),
+        (GOOD.replace("1.5, 2.5", '"x", 2.5'), "rows.3 must be a number"),
+        (GOOD.replace("1.5, 2.5", "nan, 2.5"), "rows.3 must be"),
+        (GOOD.replace("1.5, 2.5", "0, 2.5"), "rows.3 must be more than 0"),
+        (GOOD + "speed = 3\n", "speed is not a field of a machine file"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -79,6 +85,15 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
         load_machine(written(tmp_path, text))
     assert words in caught.value.message
     assert "\n" not in caught.value.message
+    assert "Input should" not in caught.value.message
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace('name = "mine"', "").replace("0.2", '"x"').replace("2.5", "-1, -2")
+    with pytest.raises(UnsupportedFileError) as caught:
+        load_machine(written(tmp_path, text + "speed = 3\n"))
+    for words in ("name is missing", "level must", "rows.4 must", "rows.5 must", "speed is not"):
+        assert words in caught.value.message
 
 
 def test_unknown_names() -> None:

@@ -1,6 +1,11 @@
 """Traces: what the writer writes is what the reader reads, and a wrong line is named."""
 
+import errno
+import io
 import json
+import os
+import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,10 +13,11 @@ import pytest
 
 from localspec.bench.trace import read_trace
 from localspec.engine.depth import FixedDepth
-from localspec.engine.drafters.base import Drafter
+from localspec.engine.drafters.base import Draft, Drafter
 from localspec.engine.drafters.draft_model import DraftModel
 from localspec.engine.loop import Engine, Round
 from localspec.engine.sampling import Sampler
+from localspec.engine.sequence import Sequence
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.params import SamplingParams
 from localspec.trace import TraceWriter
@@ -80,16 +86,22 @@ def test_header_says_what_it_is(trace: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "edit", "words"),
     [
-        (3, lambda v: v.pop("proposals"), "proposals"),
+        (3, lambda v: v.pop("proposals"), "proposals is missing"),
         (4, lambda v: v.update(n_accepted=9), "accepts more"),
         (4, lambda v: v.update(n_verified=99), "verifies more"),
         (4, lambda v: v["confidences"].pop(), "confidence for each"),
-        (4, lambda v: v.update(confidences=[7.0] * len(v["proposals"])), "confidences"),
+        (
+            4,
+            lambda v: v.update(confidences=[7.0] * len(v["proposals"])),
+            "confidences.1 must be 1 or less",
+        ),
         (4, lambda v: v.update(position=3), "6 comes next"),
-        (5, lambda v: v.update(tokens=["x"]), "tokens"),
-        (5, lambda v: v.update(tokens=[]), "tokens"),
-        (2, lambda v: v.update(tokens=None), "tokens"),
-        (2, lambda v: (v.clear(), v.update(a=1)), "has no"),
+        (5, lambda v: v.update(tokens=["x"]), "tokens.1 must be a whole number"),
+        (5, lambda v: v.update(tokens=[]), "tokens is empty"),
+        (2, lambda v: v.update(tokens=None), "tokens must be a list"),
+        (2, lambda v: (v.clear(), v.update(a=1)), "is missing"),
+        (2, lambda v: (v.clear(), v.update(kind="localspec-trace", version=2)), "version 2"),
+        (2, lambda v: (v.clear(), v.update(a="localspec-trace")), "neither a header"),
     ],
 )
 def test_a_wrong_line_is_named(
@@ -98,8 +110,9 @@ def test_a_wrong_line_is_named(
     change(trace, number, edit)
     with pytest.raises(UnsupportedFileError) as caught:
         read_trace(trace)
-    assert f"Line {number} of" in caught.value.message
+    assert f"Line {number} of" in caught.value.message or words == "version 2"
     assert words in caught.value.message
+    assert "Input should" not in caught.value.message
     assert caught.value.hint
 
 
@@ -160,6 +173,83 @@ def test_missing_and_unwritable_files(tmp_path: Path) -> None:
         read_trace(tmp_path)
     with pytest.raises(LocalspecError, match="Cannot write"):
         TraceWriter(tmp_path / "none" / "t.jsonl", {})
+
+
+def test_a_later_header_counts_for_what_follows(trace: Path, tmp_path: Path) -> None:
+    """Two traces, one after the other, are a trace."""
+    other = tmp_path / "o.jsonl"
+    write_trace(other, [0.5], n_tokens=20, n_prompt=5)
+    change(other, 1, lambda v: v.update(temperature=0.7, model="another"))
+    both = tmp_path / "both.jsonl"
+    both.write_text(trace.read_text() + other.read_text())
+    found = read_trace(both)
+    assert [p.temperature for p in found] == [0.0, 0.0, 0.7]
+    assert [p.header["model"] for p in found] == ["made up", "made up", "another"]
+    # cut off within the later header
+    both.write_text(trace.read_text() + other.read_text()[:40])
+    assert len(read_trace(both)) == 2
+
+
+def test_a_new_file_is_its_owner_s_alone(tmp_path: Path) -> None:
+    path, old = tmp_path / "t.jsonl", tmp_path / "old.jsonl"
+    old.write_text("what was there")
+    old.chmod(0o644)
+    for file in (path, old):
+        with TraceWriter(file, {}):
+            pass
+    assert path.read_text() == old.read_text(), "what was there is replaced"
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(old.stat().st_mode) == 0o644, "an old file stays whose it was"
+
+
+class Full(io.StringIO):
+    """A disk with room for so many lines."""
+
+    room = 2
+
+    def write(self, text: str) -> int:
+        if not self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.room -= 1
+        return super().write(text)
+
+
+def a_round() -> Round:
+    sequence = Sequence(0, [1, 2, 3], Sampler(SamplingParams()), n_prompt=2)
+    return Round(sequence, [3], 0, Draft(sequence, 0), 0.0, 0.1)
+
+
+def test_a_fault_is_told_once_and_ends_the_trace() -> None:
+    failures: list[LocalspecError] = []
+    disk = Full()
+    with TraceWriter(disk, {}, failures.append) as out:
+        hear = out.listener(iter(["a", "b"]))
+        done = a_round()
+        for _ in range(3):
+            hear(done)
+        hear(a_round())
+    (failure,) = failures
+    assert "No space left" in failure.message
+    assert disk.getvalue().count("\n") == 2
+    with pytest.raises(LocalspecError, match="No space left"), TraceWriter(Full(), {}) as out:
+        out.listener(iter(["a"]))(done)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_from_the_start() -> None:
+    failures: list[LocalspecError] = []
+    with TraceWriter(Path("/dev/full"), {}, failures.append) as out:
+        out.listener(iter(["a"]))(a_round())
+    assert len(failures) == 1
+    with pytest.raises(LocalspecError, match="No space left"):
+        TraceWriter(Path("/dev/full"), {})
+
+
+def test_names_that_have_no_utf_8(tmp_path: Path) -> None:
+    with TraceWriter(tmp_path / "t.jsonl", {"model": "\ud800é"}):
+        pass
+    assert json.loads((tmp_path / "t.jsonl").read_text(encoding="utf-8"))["model"] == "\ud800é"
 
 
 def test_an_open_file_stays_open(tmp_path: Path) -> None:

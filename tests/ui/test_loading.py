@@ -9,6 +9,7 @@ if sys.platform == "win32":
     pytest.skip("needs a pseudo-terminal", allow_module_level=True)
 
 from localspec.events import Loading
+from localspec.ui.bench import BenchLine
 from localspec.ui.loading import LoadingLine
 from tests.ui.screen import Terminal
 
@@ -51,3 +52,14 @@ def test_nothing_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     with LoadingLine() as show:
         show(Loading("target", "model.gguf", 0.5))
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_benchmark_says_how_far_it_is(on_screen: Callable[[], Terminal]) -> None:
+    terminal = on_screen()
+    with BenchLine() as line:
+        line.show(0, 8, "p\x1b[31m", "plain", None)
+        assert terminal.rows()[-1] == "answer 1 of 8: plain on p^[[31m"
+    with BenchLine() as line:
+        line.show(8, 8, "q", "auto", 130.0)
+        assert terminal.rows()[-1] == "answer 8 of 8: auto on q, about 2 min left"
+    assert terminal.rows() == []
