@@ -60,6 +60,7 @@ def test_the_next_start_begins_with_what_was_learned(tiny: TinyModels) -> None:
         kept = json.loads(json.dumps(policy.state()))
         assert kept["cost"]["passes"] == state["cost"]["passes"]
         assert kept["calibrations"] == state["calibrations"]
+        assert kept["outlooks"] == state["outlooks"] != {}
         assert answer(runtime) == first
 
 
@@ -83,13 +84,16 @@ def test_without_a_profile_nothing_is_read_or_written(tiny: TinyModels) -> None:
         b'{"version": 2, "policy": 3}',
         b'{"version": 2, "policy": {"cost": {"passes": {"0": {"1": "x"}}}}}',
         b'{"version": 2, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": NaN}},'
-        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b' "levels": {}, "reading": {}}, "calibrations": {}, "outlooks": {}}}',
         b'{"version": 2, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": -1}},'
-        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b' "levels": {}, "reading": {}}, "calibrations": {}, "outlooks": {}}}',
         b'{"version": 2, "policy": {"speedup": 0, "cost": {"bucket": 0, "passes": {"0": {"0": 1}},'
-        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b' "levels": {}, "reading": {}}, "calibrations": {}, "outlooks": {}}}',
         b'{"version": 2, "policy": {"speedup": 1, "cost": {"bucket": Infinity, "passes": {"0": {"1": 1}},'
-        b' "levels": {}, "reading": {}}, "calibrations": {}}}',
+        b' "levels": {}, "reading": {}}, "calibrations": {}, "outlooks": {}}}',
+        b'{"version": 2, "policy": {"speedup": 1, "cost": {"bucket": 0, "passes": {"0": {"1": 1}},'
+        b' "levels": {}, "reading": {}}, "calibrations": {},'
+        b' "outlooks": {"a": {"shares": [[1]], "tests": [1]}}}}',
         b"[" * 100_000,
     ],
 )

@@ -30,10 +30,10 @@ _PROBE_SHARE = 0.01
 """Probes may cost this part of the time."""
 
 _PROBE_DEPTH = 2
-_DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16)
+_DEPTHS = (1, 2, 4, 8, 16)
 """Depths that a draft is planned for; what it comes to is decided token by token."""
 
-_AHEAD = 4
+_FURTHER = (1, 2, 4)
 """Tokens that `more` looks ahead, to see past a step of T."""
 
 _WIDER = 4
@@ -173,6 +173,7 @@ class MarginDepth:
             "speedup": speedup,
             "cost": self.cost.state(),
             "calibrations": {key: c.state() for key, c in self.calibrations.items()},
+            "outlooks": {key: o.state() for key, o in self._outlooks.items()},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -181,13 +182,16 @@ class MarginDepth:
         Raises:
             KeyError, TypeError, ValueError, AttributeError: the state is not one of ours.
         """
-        cost, calibrations = CostTable(), {}
+        cost = CostTable()
         cost.restore(state["cost"])
-        for key, kept in state["calibrations"].items():
-            calibrations[key] = Calibration()
-            calibrations[key].restore(kept)
+        calibrations = {key: Calibration() for key in state["calibrations"]}
+        for key, calibration in calibrations.items():
+            calibration.restore(state["calibrations"][key])
+        outlooks = {key: Outlook() for key in state["outlooks"]}
+        for key, outlook in outlooks.items():
+            outlook.restore(state["outlooks"][key])
         speedup = positive(state["speedup"])
-        self.cost, self.calibrations = cost, calibrations
+        self.cost, self.calibrations, self._outlooks = cost, calibrations, outlooks
         if cost.measured:
             self._plain_rounds = _WARM_UP
             self._seconds = _KEPT_ROUNDS * cost.pass_s(1)
@@ -216,24 +220,25 @@ class MarginDepth:
         beside = [d for d in self._round if d.sequence is not draft.sequence]
         n_rows = self._n_rows([*beside, draft])
         now = self.cost.pass_s(n_rows)
-        room = draft.limit - len(draft.tokens)
+        room = min(draft.limit - len(draft.tokens), self._untried(n_rows))
+        start = chances[-1] if chances else 1.0, place
         best = _NO_PROSPECT
-        for depth in _DEPTHS if last is None else range(1, _AHEAD + 1):
-            if depth > room:
-                break
-            row = (self.cost.pass_s(n_rows + depth) - now) / depth
-            start = (chances[-1] if chances else 1.0, place)
-            found = _expected(outlook, acceptances, start, depth, rate * level, rate * row)
-            best = max(best, found)
+        for depth in _DEPTHS if last is None else _FURTHER:
+            if depth <= room:
+                row = (self.cost.pass_s(n_rows + depth) - now) / depth
+                found = _expected(outlook, acceptances, start, depth, rate * level, rate * row)
+                best = max(best, found)
         return best
+
+    def _untried(self, n_rows: int) -> int:
+        """Most rows to add: a width that was never tried is not much more than the widest that was."""
+        return max(self.cost.widest * _WIDER - n_rows, 1)
 
     def _margins(self, chances: list[list[float]], n_rows: int) -> list[float]:
         """Gain of verifying the likeliest 1, 2, … proposals beside `n_rows` rows."""
         rate, now, total = self._best_rate(), self.cost.pass_s(n_rows), 0.0
         margins = []
-        # a width that was never tried is not much more than the widest that was
-        untried = max(self.cost.widest * _WIDER - n_rows, 1)
-        for n, (chance, _) in enumerate(_by_chance(chances)[:untried], 1):
+        for n, (chance, _) in enumerate(_by_chance(chances)[: self._untried(n_rows)], 1):
             total += chance
             margins.append(total - rate * (self.cost.pass_s(n_rows + n) - now))
         return margins
@@ -324,20 +329,20 @@ def _expected(
     reached, gain, tokens = 1.0, 0.0, 0.0
     for _ in range(depth):
         gain -= reached * level
-        worth = [
-            (share, chance * acceptance, i)
-            for i, (share, acceptance) in enumerate(
-                zip(outlook.shares(place), acceptances, strict=True)
-            )
-            if chance * acceptance > row
-        ]
+        shares = outlook.shares[place]
+        worth = brought = most = 0.0
+        for i, share in enumerate(shares):
+            kept = chance * acceptances[i]
+            if kept > row:
+                worth += share
+                brought += share * kept
+                if share > most:
+                    most, place = share, i
         if not worth:
             break
-        share = sum(w[0] for w in worth)
-        brought = sum(w[0] * w[1] for w in worth)
-        gain += reached * (brought - share * row)
+        gain += reached * (brought - worth * row)
         tokens += reached * brought
-        chance, place, reached = brought / share, max(worth)[2], reached * share
+        chance, reached = brought / worth, reached * worth
     return Prospect(gain, tokens)
 
 

@@ -245,6 +245,63 @@ def test_look_up_is_taken_where_it_is_worth_more_than_the_model() -> None:
         assert machine.drafted_by.count(winner) > 0.9 * len(machine.drafted_by), winner
 
 
+def sure_or_lost(dice: random.Random) -> float:
+    """A drafter that knows when it knows: its average says nothing about its next token."""
+    return dice.choice((0.99, 0.2))
+
+
+def test_a_draft_is_weighed_by_what_it_may_turn_out_to_be_worth() -> None:
+    """On average a token brings less than its row costs; those that look sure bring more."""
+
+    def pass_s(n: int) -> float:
+        return 1 + 0.55 * (n - 1)
+
+    threshold = on(ThresholdDepth(8, 0.9), pass_s, 0.1, sure_or_lost).run()
+    policy = MarginDepth(8)
+    machine = on(policy, pass_s, 0.1, sure_or_lost)
+    machine.run(100)
+    assert threshold > 1.05
+    assert machine.run() > 0.99 * threshold
+
+
+@pytest.mark.parametrize(("per_token_s", "drafts"), [(0.002, True), (2.0, False)])
+def test_what_a_drafter_takes_to_read_is_known_from_the_target(
+    per_token_s: float, drafts: bool
+) -> None:
+    policy = MarginDepth(8)
+    drafter = MadeUp(0.1)
+    drafter.behind = 300
+    machine = Machine(policy, lambda n: 1 + 0.02 * n, [drafter], [steady(0.9)])
+    policy.prefilled(300, 300 * per_token_s)
+    for _ in range(4):
+        machine.round()
+    assert bool(machine.drafted_by) is drafts
+
+
+def test_a_pass_is_not_far_wider_than_any_before() -> None:
+    machine = on(MarginDepth(16), lambda n: 1.0 + 0.01 * n, 0.001, steady(0.99))
+    machine.run(30)
+    widest = 1
+    for rows in machine.rows:
+        assert rows <= 4 * widest
+        widest = max(widest, rows)
+    assert widest == 17
+
+
+def test_a_new_prompt_lets_the_rate_of_the_last_text_go() -> None:
+    def rate_after(*, new_prompt: bool) -> float:
+        policy = MarginDepth(8)
+        machine = on(policy, lambda n: 1 + 0.05 * n, 0.05, steady(0.97))
+        machine.run(100)
+        if new_prompt:
+            policy.prefilled(100, 1.0)
+        machine.texts[0] = steady(0.05)
+        machine.run(12)
+        return float(policy.state()["speedup"])
+
+    assert rate_after(new_prompt=True) < 0.8 * rate_after(new_prompt=False)
+
+
 def test_what_was_learned_is_there_at_the_next_start() -> None:
     first = MarginDepth(8)
     on(first, lambda n: 1 + 0.1 * n, 0.2, mixed).run(300)
