@@ -10,6 +10,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,8 +26,13 @@ from localspec.params import Numerics, Threads
 from localspec.store.architectures import require_runnable
 from localspec.store.header import read_header
 
-_REFUSED = 10
-"""The child's exit code where the file is refused in an orderly way: that will be said again."""
+_REFUSED, _ENDLESS = 10, 11
+"""The child's exit codes where the file is refused in an orderly way, which will be said again, and where
+its time is up. It ends itself, since its parent may be killed."""
+
+_ABORTED = 3
+"""Exit code of abort() on Windows; crashes there are above the second."""
+_WINDOWS_CRASH = 0x80000000
 
 _PASSES = (1, 5, 1)
 """Rows of the passes that are tried."""
@@ -36,8 +42,13 @@ _LEAST_S, _BYTES_A_SECOND = 30.0, 50e6
 """Time for a trial: for a hard disk to read the file, and some more."""
 
 
+def was_tried(path: Path, numerics: Numerics | None) -> bool:
+    """True if the file was run here before, in this way and by this version of llama.cpp."""
+    return _mark(path, numerics).is_file()
+
+
 def require_trial(path: Path, numerics: Numerics | None, n_threads: int | None = None) -> None:
-    """Let the file be run elsewhere before it is run here; at once where it was before.
+    """Let the file be run elsewhere before it is run here.
 
     Args:
         path: a model file whose header was not looked at yet.
@@ -47,32 +58,28 @@ def require_trial(path: Path, numerics: Numerics | None, n_threads: int | None =
     Raises:
         UnsupportedFileError: llama.cpp crashes on it, or never ends.
     """
-    mark = _mark(path, numerics)
-    if mark.is_file():
-        return
+    seconds = _LEAST_S + path.stat().st_size / _BYTES_A_SECOND
     # -P: files in the current folder must not stand in for modules
     command = [sys.executable, "-P", "-m", "localspec.trial", str(path), numerics or ""]
-    seconds = _LEAST_S + path.stat().st_size / _BYTES_A_SECOND
-    try:
-        done = subprocess.run(
-            [*command, str(n_threads or usable_cores())],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    done = subprocess.run(
+        [*command, str(n_threads or usable_cores()), str(seconds)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode == _ENDLESS:
         raise UnsupportedFileError(
             f"{path.name} cannot be run: llama.cpp did not get through a few tokens of it in"
             f" {seconds:.0f} seconds.",
             _HINT,
-        ) from None
-    if done.returncode not in (0, _REFUSED):
+        )
+    if _crashed(done.returncode):
         raise UnsupportedFileError(
             f"{path.name} cannot be run: llama.cpp crashes on it ({_reason(done)}).", _HINT
         )
     if done.returncode == 0:
+        mark = _mark(path, numerics)
         with suppress(OSError):
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
@@ -87,6 +94,12 @@ def _mark(path: Path, numerics: Numerics | None) -> Path:
     facts = (path.resolve(), stat.st_size, stat.st_mtime_ns, numerics, library().version)
     digest = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     return paths.state_dir() / "trials" / digest
+
+
+def _crashed(code: int) -> bool:
+    if sys.platform == "win32":
+        return code == _ABORTED or code >= _WINDOWS_CRASH
+    return code < 0
 
 
 def _reason(done: "subprocess.CompletedProcess[bytes]") -> str:
@@ -119,14 +132,17 @@ def _attempt(path: Path, numerics: Numerics | None, n_threads: int) -> None:
 
 
 def _main() -> None:
-    path, numerics, n_threads = sys.argv[1:]
+    path, numerics, n_threads, seconds = sys.argv[1:]
+    clock = threading.Timer(float(seconds), os._exit, [_ENDLESS])
+    clock.daemon = True
+    clock.start()
     chosen: Numerics | None = None
     if numerics:
         chosen = "exact" if numerics == "exact" else "fast"
     try:
         _attempt(Path(path), chosen, int(n_threads))
     except (LocalspecError, OSError, MemoryError):
-        sys.exit(_REFUSED)
+        os._exit(_REFUSED)
     # freeing what is left is the system's business, and one more place to crash
     os._exit(0)
 

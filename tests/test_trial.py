@@ -3,15 +3,18 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from localspec import paths, trial
 from localspec.errors import UnsupportedFileError
-from localspec.trial import require_trial
+from localspec.llama.library import library
+from localspec.trial import require_trial, was_tried
 from tests.tiny import TinyModel, TinyModels, Variant, build
 
 
@@ -68,19 +71,38 @@ def test_a_pass_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
         require_trial(path, None, 1)
 
 
+def test_a_trial_ends_though_its_parent_was_killed(tmp_path: Path) -> None:
+    path = tmp_path / "endless.gguf"
+    build("qwen35", Variant(metadata=(("rope.dimension_count", 0),))).save(path)
+    code = (
+        "import sys; from pathlib import Path; from localspec import trial\n"
+        "trial._LEAST_S = 4.0\n"
+        "trial.require_trial(Path(sys.argv[1]), None, 1)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, path]) as parent:
+        child = wait_for(lambda: psutil.Process(parent.pid).children())[0]
+        parent.kill()
+    assert psutil.wait_procs([child], timeout=30)[1] == []
+
+
+def wait_for(found: Callable[[], list[psutil.Process]]) -> list[psutil.Process]:
+    for _ in range(300):
+        if there := found():
+            return there
+        time.sleep(0.05)
+    raise AssertionError("nothing came")
+
+
 def test_a_sound_file_is_tried_once_for_each_way(
     tiny: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require_trial(tiny("llama"), None, 1)
-    require_trial(tiny("mamba"), None, 1)
-    require_trial(tiny("llama"), "fast", 1)
+    for name, numerics in (("llama", None), ("mamba", None), ("llama", "fast")):
+        assert not was_tried(tiny(name), numerics)
+        require_trial(tiny(name), numerics, 1)
+        assert was_tried(tiny(name), numerics)
     assert len(marks()) == 3
-
-    def forbidden(*arguments: object, **options: object) -> None:
-        raise AssertionError("it was tried already")
-
-    monkeypatch.setattr(subprocess, "run", forbidden)
-    require_trial(tiny("llama"), None, 1)
+    monkeypatch.setattr(library(), "version", "another")
+    assert not was_tried(tiny("llama"), None)
 
 
 def test_a_file_that_was_replaced_is_tried_again(tmp_path: Path) -> None:
@@ -90,8 +112,7 @@ def test_a_file_that_was_replaced_is_tried_again(tmp_path: Path) -> None:
     model = build("llama")
     whole_numbers(model)
     model.save(path)
-    with pytest.raises(UnsupportedFileError, match="crashes"):
-        require_trial(path, None, 1)
+    assert not was_tried(path, None)
 
 
 def test_what_is_refused_in_order_is_left_to_be_said_later(
