@@ -9,7 +9,8 @@ import platformdirs
 def _place(kind: str) -> Path:
     home = os.environ.get("LOCALSPEC_HOME")
     if home:
-        return Path(home).expanduser() / kind
+        # "~name" of a user that does not exist stays as it is
+        return Path(os.path.expanduser(home)) / kind  # noqa: PTH111
     return Path(getattr(platformdirs, f"user_{kind}_dir")("localspec", appauthor=False))
 
 

@@ -4,7 +4,7 @@ A session owns the history and turns rounds of token ids into events. It knows n
 terminals: `runtime.py` opens what it runs on, `ui/` draws what it yields.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -45,6 +45,10 @@ class AnswerLimits:
 
     max_tokens: int | None = None
     stops: tuple[str, ...] = ()
+
+
+_LONG = 32
+"""Characters of a token, more than there are in any usual text."""
 
 
 @dataclass(slots=True)
@@ -99,6 +103,7 @@ class Session:
         system: system prompt, None for none.
 
     Attributes:
+        sampling: how the tokens of the next answer are chosen.
         on_round: told of each round as soon as it is done, before its events; None for nobody.
             What it raises ends the answer.
     """
@@ -112,7 +117,7 @@ class Session:
     ) -> None:
         self.runtime = runtime
         self.on_round: Callable[[Round], None] | None = None
-        self._sampling = sampling
+        self.sampling = sampling
         self._limits = limits or AnswerLimits()
         self.system = system
         self.messages: list[Message] = []
@@ -128,6 +133,7 @@ class Session:
         Raises:
             LocalspecError: the prompt does not fit, or the template refuses it.
         """
+        self._check_length(text)
         self.messages.append(Message("user", text))
         n_before = len(self.messages)
         try:
@@ -136,7 +142,7 @@ class Session:
             if len(self.messages) == n_before:
                 self.messages.pop()
 
-    def regenerate(self) -> Generator[AnswerEvent, None, None]:
+    def regenerate(self) -> Iterator[AnswerEvent]:
         """Answer the last question again, with another seed.
 
         Raises:
@@ -148,7 +154,7 @@ class Session:
         question = self.messages[asked[-1]].content
         former = self.messages[asked[-1] :]
         del self.messages[asked[-1] :]
-        self._sampling = replace(self._sampling, seed=self._sampling.seed + 1)
+        self.sampling = replace(self.sampling, seed=self.sampling.seed + 1)
         n_before = len(self.messages)
         try:
             yield from self.send(question)
@@ -156,13 +162,9 @@ class Session:
             if len(self.messages) == n_before:
                 self.messages += former
 
-    @property
-    def sampling(self) -> SamplingParams:
-        """How the tokens of the next answer are chosen."""
-        return self._sampling
-
     def complete(self, prompt: str) -> Iterator[AnswerEvent]:
         """Continue a text as it is, without a template and outside the conversation."""
+        self._check_length(prompt)
         tokens = self.runtime.vocab.tokenize(prompt, add_bos=True, parse_special=True)
         parser = ReplyParser(ChatFormat())
         yield from self._run(tokens, _Reply(parser, StopStrings(self._limits.stops)))
@@ -220,7 +222,7 @@ class Session:
         """Generate on `tokens` until something ends it, and account for it."""
         engine = self.runtime.engine
         self._check_size(len(tokens))
-        sampler = Sampler(self._sampling, self.runtime.vocab.suppressed)
+        sampler = Sampler(self.sampling, self.runtime.vocab.suppressed)
         sequence = engine.open(tokens, sampler, self._limits.max_tokens)
         try:
             yield PrefillProgress(sequence.n_cached, sequence.n_prompt, sequence.n_cached)
@@ -252,7 +254,7 @@ class Session:
         reply.drafted_rounds += bool(done.draft.tokens)
         yield RoundDone(len(done.draft.tokens), done.n_accepted, self._live(sequence, reply))
 
-    def _check_size(self, n_tokens: int) -> None:
+    def _check_size(self, n_tokens: int, *, at_least: bool = False) -> None:
         n_ctx = self.runtime.engine.target.n_ctx
         if n_tokens == 0:
             raise LocalspecError("The prompt is empty.", 'localspec run "your question"')
@@ -260,8 +262,17 @@ class Session:
             room = self.runtime.n_ctx_train
             larger = f"--ctx {min(2 * n_tokens, room)}" if n_tokens < room else "a shorter prompt"
             raise LocalspecError(
-                f"The prompt has {n_tokens} tokens and the context holds {n_ctx}.", f"Try {larger}"
+                f"The prompt has {'at least ' if at_least else ''}{n_tokens} tokens and the context"
+                f" holds {n_ctx}.",
+                f"Try {larger}",
             )
+
+    def _check_length(self, text: str) -> None:
+        """Refuse a text that is far too long by its beginning: all of it may take minutes to tokenize."""
+        head = text[: _LONG * self.runtime.engine.target.n_ctx]
+        if len(head) < len(text):
+            ids = self.runtime.vocab.tokenize(head, add_bos=False, parse_special=True)
+            self._check_size(len(ids), at_least=True)
 
     def _live(self, sequence: Sequence, reply: _Reply) -> LiveNumbers:
         stats = sequence.stats
@@ -286,7 +297,7 @@ class Session:
             token_ids=tuple(reply.ids),
             prompt_tokens=sequence.n_prompt,
             cached_tokens=sequence.n_cached,
-            seed=self._sampling.seed,
+            seed=self.sampling.seed,
             timing=Timing(
                 load_s=self.runtime.load_s,
                 prefill_s=stats.prefill_s,

@@ -66,5 +66,5 @@ def test_checkout_brings_recipes() -> None:
 
 def test_licence_and_entry_point_are_in_the_wheel(installed: Path) -> None:
     (info,) = installed.glob("localspec-*.dist-info")
-    assert "localspec = localspec.cli.app:main" in (info / "entry_points.txt").read_text()
+    assert "localspec = localspec.__main__:main" in (info / "entry_points.txt").read_text()
     assert any(path.name == "LICENSE" for path in info.rglob("*"))

@@ -223,3 +223,12 @@ def test_stopping_at_the_first_event_leaves_the_session_usable(tiny: TinyModels)
         stream.close()
         assert talk.messages == []
         assert finished(talk.send("Hello")).token_ids
+
+
+def test_a_text_that_is_far_too_long_is_refused_by_its_beginning(tiny: TinyModels) -> None:
+    with session(tiny("llama")) as talk:
+        n_ctx = talk.runtime.engine.target.n_ctx
+        for events in (talk.send("x" * 33 * n_ctx), talk.complete("x" * 33 * n_ctx)):
+            with pytest.raises(LocalspecError, match=f"at least {32 * n_ctx} tokens"):
+                list(events)
+        assert talk.messages == []

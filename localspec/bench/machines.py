@@ -20,7 +20,7 @@ _HINT = (
     "Copy a shipped one and change it; a machine file says name, description, source, level, rows"
 )
 
-Cost = Annotated[float, Field(gt=0.0)]
+Cost = Annotated[float, Field(ge=0.001, le=1e6)]
 
 
 class Machine(BaseModel):
@@ -44,10 +44,10 @@ class Machine(BaseModel):
     description: str
     source: str
     rows: tuple[Cost, ...] = Field(min_length=2)
-    level: Annotated[float, Field(ge=0.0)]
+    level: Annotated[float, Field(ge=0.0, le=1e6)]
     levels: tuple[Cost, ...] = ()
-    reading: Annotated[float, Field(ge=0.0)] = 0.0
-    expected_level: Annotated[float, Field(ge=0.0)] | None = None
+    reading: Annotated[float, Field(ge=0.0, le=1e6)] = 0.0
+    expected_level: Annotated[float, Field(ge=0.0, le=1e6)] | None = None
 
     @field_validator("rows")
     @classmethod

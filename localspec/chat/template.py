@@ -28,6 +28,7 @@ _FAULTS = (
     AttributeError,
     LookupError,
     MemoryError,
+    NameError,
     RecursionError,
     SyntaxError,
     TypeError,

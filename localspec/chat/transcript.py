@@ -15,6 +15,7 @@ from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.messages import Message, Role
 
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+_MOST_BYTES = 64_000_000
 _KNOWN_KEYS = frozenset(("role", "content", *_REASONING_KEYS))
 
 
@@ -60,7 +61,13 @@ def load(path: Path) -> list[Message]:
         LocalspecError: it cannot be read.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        if path.exists() and not path.is_file():
+            _refuse(path, "it is no file")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            _refuse(path, f"it has more than {_MOST_BYTES // 1_000_000} MB")
+        text = data.decode("utf-8-sig")
         document: object = json.loads(text)
     except FileNotFoundError as error:
         raise NotFoundError(

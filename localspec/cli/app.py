@@ -3,6 +3,7 @@
 Nothing heavy is imported here: `--help` and `--version` need none of it.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -62,12 +63,21 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except MemoryError:
             _fail(OutOfResourcesError("There is not enough memory.", "Try a smaller --ctx."))
         except OSError as error:
-            _fail(LocalspecError(f"The system refused: {error}."))
+            _fail(_refused(error))
         except Exception as error:
             # The one place that catches everything: a fault of ours must not end in a traceback.
             _fail(_unexpected(error), error)
 
     return guarded
+
+
+def _refused(error: OSError) -> LocalspecError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        _forget_output()
+        return OutOfResourcesError(
+            f"There is no room to write: {error.strerror}.", "Free some space, or write elsewhere."
+        )
+    return LocalspecError(f"The system refused: {error}.", "localspec doctor")
 
 
 def _unexpected(error: Exception) -> LocalspecError:
@@ -88,8 +98,13 @@ def _fail(error: LocalspecError, cause: Exception | None = None) -> NoReturn:
 
 def _leave_quietly() -> NoReturn:
     """Whoever read our output has closed it (| head): that is no failure of ours."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _forget_output()
     sys.exit(0)
+
+
+def _forget_output() -> None:
+    """Have what is still to be flushed at the end go nowhere, since it would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 for command in (run, chat, pull, models, recipes, inspect, doctor, tune):
@@ -119,10 +134,17 @@ def main() -> None:
     """Run the command line and leave with the right exit code."""
     try:
         # not standalone: what is wrong with the command line is said in our own form
-        sys.exit(app(standalone_mode=False) or 0)
+        code = app(standalone_mode=False) or 0
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        sys.exit(code)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
+        if isinstance(error, BrokenPipeError):
+            _leave_quietly()
+        if isinstance(error, OSError):
+            _fail(_refused(error))
         if is_only_help(error):
             sys.exit(UsageError.exit_code)
         said = as_our_own(error)

@@ -87,10 +87,12 @@ def measure(request: BenchRequest) -> None:
     specs = parse_arms(request.arms) if request.arms is not None else None
     prompts = spread(load_suite(request.suite), request.limit)
     _check_trace(request)
-    check_writable(request.files)
+    check_writable(request.files, [request.suite, request.compare])
     old = _old_report(request)
     shared = request.as_run()
-    with _checked_peer(request) as peer, opened_runtime(shared, local_pair(shared)) as runtime:
+    pair = local_pair(shared)
+    check_writable(request.files, [pair.target, pair.drafter])
+    with _checked_peer(request) as peer, opened_runtime(shared, pair) as runtime:
         wanted = open_arms(specs or default_arms(runtime.kind), runtime)
         with _prepared(request, runtime, wanted, prompts, peer) as made:
             _run(made, request, old)

@@ -47,7 +47,7 @@ def replay_command(
     names = _names(policies) or DEFAULT_POLICIES
     for name in names:
         policy_maker(name)
-    check_writable({"--json": json})
+    check_writable({"--json": json}, [*traces, machine])
     found = replay(read_answers(traces), known, names).to_json()
     draw_replay(found, Console())
     if json is not None:

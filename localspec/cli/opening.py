@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from localspec.cli.options import Request
+from localspec.cli.writable import check_writable
 from localspec.defaults import sampling_params
 from localspec.pair import LocalPair, choose, located, obtain
 from localspec.params import DepthParams
@@ -50,6 +51,7 @@ def show_log() -> None:
 @contextmanager
 def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
     """The models of the request, loaded, with a line on standard error while that takes."""
+    check_writable({"--trace": request.trace}, [pair.target, pair.drafter])
     if request.verbose:
         show_log()
     wishes = Wishes(

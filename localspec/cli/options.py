@@ -315,6 +315,13 @@ class Request:
                 "--depth and --depth-threshold are two ways to decide how deep to draft.",
                 "Choose one of them, or neither: then measured costs decide.",
             )
+        deep = "--depth" if self.depth else "--depth-threshold" if self.depth_threshold else None
+        if self.drafter == "none" and deep is not None:
+            raise UsageError(
+                f"{deep} says how to draft, and -d none does not draft.", "Leave one of them out."
+            )
+        if "" in self.stop:
+            raise UsageError("--stop needs a text to stop at.", "For example: --stop '###'")
         if self.json and self.jsonl:
             raise UsageError("--json and --jsonl are two forms of output.", "Choose one of them.")
         if self.raw and (self.system or self.template):

@@ -2,26 +2,35 @@
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from localspec.errors import UsageError
 
 
-def check_writable(files: Mapping[str, Path | None]) -> None:
+def check_writable(
+    files: Mapping[str, Path | None], inputs: Iterable[Path | str | None] = ()
+) -> None:
     """Find out now whether each file can be written; what is in it stays.
 
     Args:
         files: option -> file, None where it was not given.
+        inputs: files that are read, which must stay as they are; what is no file does not count.
 
     Raises:
-        UsageError: one cannot, or two options name the same file.
+        UsageError: one cannot, is an input, or two options name the same file.
     """
     seen: dict[Path, str] = {}
+    read = {Path(os.path.realpath(Path(path).expanduser())) for path in inputs if path is not None}
     for option, path in files.items():
         if path is None:
             continue
         place = _try(option, path)
+        if place in read and place.is_file():
+            raise UsageError(
+                f"{option} would write over {path}, which is read here.",
+                f"Name another file: {option} FILE",
+            )
         if place in seen and (place.is_file() or not place.exists()):
             raise UsageError(
                 f"{seen[place]} and {option} name the same file, {path}.", "Give each its own."

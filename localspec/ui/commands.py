@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from localspec.errors import UsageError
+from localspec.errors import LocalspecError, UsageError
 from localspec.events import AnswerEvent
 from localspec.ui.conversation import Conversation
 from localspec.ui.output import say
@@ -71,7 +71,15 @@ class SlashCommands:
             raise UsageError(f"/{command.name} takes nothing after it.", f"Type {command.usage}")
         if command.needs_argument and not argument:
             raise UsageError(f"/{command.name} needs a file name.", f"Type {command.usage}")
-        return command.run(self, argument)
+        try:
+            return command.run(self, argument)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # a name that is too long, a folder that may not be looked into
+            raise LocalspecError(
+                f"The system refused: {error}.", f"Type {command.usage}"
+            ) from error
 
 
 def _find(word: str, line: str) -> Command:

@@ -6,6 +6,7 @@ itself has its own file, `answer.py`.
 
 import io
 import json
+import os
 import sys
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -17,6 +18,9 @@ from localspec.errors import LocalspecError
 from localspec.events import Notice
 from localspec.ui.sanitize import safe_for_terminal
 from localspec.ui.terminal import can_encode, can_move_cursor, encodable, has_color
+
+_LONGEST = 1000
+"""Characters of an error."""
 
 
 def _standard_output() -> TextIO:
@@ -36,11 +40,18 @@ class Streams:
 
 
 def prepare_streams() -> None:
-    """Let no character end the program, whatever the streams' encoding; call once at the start.
+    """Let no character and no closed stream end the program; call once at the start.
 
     On Windows, output that goes to a file or a pipe is UTF-8 with plain new lines: the encoding of
     the system's language would lose characters of the answer.
     """
+    if os.environ.get("COLUMNS", "").strip() == "0":
+        # what some programs say where there is no terminal; Rich would draw nothing
+        del os.environ["COLUMNS"]
+    # None where the shell closed a stream (>&-)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is None:
@@ -53,6 +64,9 @@ def prepare_streams() -> None:
 def show_error(error: LocalspecError) -> None:
     """One line "error: …" on standard error, in red where there is colour, and the hint below."""
     message = " ".join(safe_for_terminal(error.message).split("\n"))
+    if len(message) > _LONGEST:
+        # it quotes a file or a server that says no end of things
+        message = f"{message[:_LONGEST]} …"
     say(Text.assemble(("error: ", "bold red"), (message, "red")))
     if error.hint:
         say(Text("  " + safe_for_terminal(error.hint)))

@@ -148,3 +148,8 @@ def test_a_refusal_leaves_the_template_usable() -> None:
     with pytest.raises(LocalspecError):
         template.render([Message("user", "10000000000")])
     assert template.render([Message("user", "3")]) == "aaa"
+
+
+def test_a_number_without_bounds_is_a_fault_of_the_template() -> None:
+    with pytest.raises(LocalspecError, match="name 'inf' is not defined"):
+        ChatTemplate("{% set x = 1e999 %}{{ x }}", "", "").render([Message("user", "hi")])

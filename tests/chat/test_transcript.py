@@ -161,9 +161,28 @@ def test_what_is_no_conversation_is_refused_with_its_place(
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no file"):
         transcript.load(tmp_path / "gone.json")
-    with pytest.raises(LocalspecError, match="Cannot read"):
+    with pytest.raises(LocalspecError, match="it is no file"):
         transcript.load(tmp_path)
     path = tmp_path / "talk.json"
     path.write_bytes(b"[\xff]")
     with pytest.raises(UnsupportedFileError, match="byte 1 is not UTF-8"):
+        transcript.load(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(UnsupportedFileError, match="it is no file"):
+            transcript.load(path)
+
+
+def test_a_file_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "talk.json"
+    transcript.save(path, TALK)
+    monkeypatch.setattr(transcript, "_MOST_BYTES", path.stat().st_size)
+    assert transcript.load(path) == TALK
+    monkeypatch.setattr(transcript, "_MOST_BYTES", path.stat().st_size - 1)
+    with pytest.raises(UnsupportedFileError, match="it has more than"):
         transcript.load(path)

@@ -225,3 +225,34 @@ def test_help_says_whose_the_file_is() -> None:
     for words in (["run"], ["chat"], ["bench"]):
         done = localspec(*words, "--help")
         assert "0600" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--trace", "--json"])
+def test_what_is_read_is_not_written_over(tmp_path: Path, option: str) -> None:
+    model, other = tmp_path / "model.gguf", tmp_path / "other"
+    model.write_bytes(b"weights")
+    link = tmp_path / "link"
+    link.symlink_to(model)
+    with pytest.raises(UsageError, match=f"{option} would write over .*, which is read here"):
+        check_writable({option: link}, [None, "builtin", model])
+    check_writable({option: other}, [model, other])
+    assert model.read_bytes() == b"weights"
+    assert not other.exists()
+
+
+def test_a_trace_over_its_own_model_is_refused(tiny: TinyModels, tmp_path: Path) -> None:
+    model = tmp_path / "model.gguf"
+    whole = tiny("llama").read_bytes()
+    model.write_bytes(whole)
+    for command in (["run", "--raw", "hi"], ["bench", "--limit", "1"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "localspec", *command, "-m", model, "--trace", model],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "which is read here" in done.stderr
+        assert model.read_bytes() == whole

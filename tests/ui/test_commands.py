@@ -8,7 +8,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("the scripted conversation needs a pseudo-terminal", allow_module_level=True)
 
-from localspec.errors import NotFoundError, UsageError
+from localspec.errors import LocalspecError, NotFoundError, UsageError
 from localspec.ui.commands import COMMANDS, Leave, SlashCommands
 from tests.ui.chat_driver import ScriptedConversation
 from tests.ui.chat_window import calls
@@ -177,3 +177,12 @@ def test_the_hint_to_an_unknown_command_sends_the_text_as_it_is(commands: SlashC
     with pytest.raises(UsageError) as error:
         commands.run("/etc/hosts is what?")
     assert str(error.value.hint).endswith(" //etc/hosts is what?")
+
+
+@pytest.mark.parametrize("command", ["save", "save!", "load"])
+def test_a_name_that_the_system_refuses_does_not_end_the_chat(
+    commands: SlashCommands, command: str
+) -> None:
+    with pytest.raises(LocalspecError, match="File name too long") as refused:
+        commands.run(f"/{command} {'x' * 300}")
+    assert refused.value.hint == f"Type /{command} FILE"
