@@ -90,12 +90,13 @@ def measure(request: BenchRequest) -> None:
     check_writable(request.files, [request.suite, request.compare])
     old = _old_report(request)
     shared = request.as_run()
-    pair = local_pair(shared)
-    check_writable(request.files, [pair.target, pair.drafter])
-    with _checked_peer(request) as peer, opened_runtime(shared, pair) as runtime:
-        wanted = open_arms(specs or default_arms(runtime.kind), runtime)
-        with _prepared(request, runtime, wanted, prompts, peer) as made:
-            _run(made, request, old)
+    with _checked_peer(request) as peer:
+        pair = local_pair(shared)
+        check_writable(request.files, [pair.target, pair.drafter])
+        with opened_runtime(shared, pair) as runtime:
+            wanted = open_arms(specs or default_arms(runtime.kind), runtime)
+            with _prepared(request, runtime, wanted, prompts, peer) as made:
+                _run(made, request, old)
 
 
 @contextmanager

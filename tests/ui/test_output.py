@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from localspec.errors import LocalspecError
 from localspec.events import Notice
-from localspec.ui.output import Streams, prepare_streams, print_json, say, show_error, show_notice
+from localspec.ui.output import prepare_streams, print_json, say, show_error, show_notice
 
 
 def encoded(encoding: str) -> tuple[io.BytesIO, io.TextIOWrapper]:
@@ -58,9 +59,11 @@ def test_no_character_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_process_without_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guards a start with closed streams, where Python has none."""
-    monkeypatch.setattr(sys, "stdout", None)
-    monkeypatch.setattr(sys, "stderr", None)
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
     prepare_streams()
-    show_error(LocalspecError("lost", "lost"))
-    print_json({})
-    assert Streams().out.getvalue() == ""  # type: ignore[attr-defined]
+    with sys.stdin, sys.stdout, sys.stderr:
+        show_error(LocalspecError("lost", "lost"))
+        print_json({})
+        assert sys.stdin.read() == ""
+        assert [s.name for s in (sys.stdout, sys.stderr)] == [os.devnull] * 2
