@@ -3,28 +3,13 @@
 One `Run` is one prompt under one arm; nothing in it was computed from another machine or another day.
 """
 
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 VERSION = 1
 
 PositionCounts = list[tuple[int, int]]
 """For each position in a draft, the first first, how many proposals were tested and accepted there."""
-
-
-def known_fields(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """The values that a dataclass has fields for; a field with a default may be missing, since earlier
-    versions did not write it.
-
-    Raises:
-        KeyError: another is.
-    """
-    optional = {
-        f.name for f in fields(kind) if f.default is not MISSING or f.default_factory is not MISSING
-    }
-    return {
-        f.name: values[f.name] for f in fields(kind) if f.name in values or f.name not in optional
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +50,6 @@ class Run:
         values = asdict(self)
         values["class"] = values.pop("prompt_class")
         return values
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Run":
-        """A run from JSON values.
-
-        Raises:
-            KeyError: a field is missing.
-        """
-        named = {**values, "prompt_class": values["class"]}
-        return cls(**known_fields(cls, named))
 
 
 @dataclass(frozen=True, slots=True)

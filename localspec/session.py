@@ -257,7 +257,10 @@ class Session:
     def _check_size(self, n_tokens: int, *, at_least: bool = False) -> None:
         n_ctx = self.runtime.engine.target.n_ctx
         if n_tokens == 0:
-            raise LocalspecError("The prompt is empty.", 'localspec run "your question"')
+            raise LocalspecError(
+                "Nothing is left of the prompt: the template, or the model's tokenizer, made it empty.",
+                "Name another template with --template, or use none: --raw",
+            )
         if n_tokens >= n_ctx:
             room = self.runtime.n_ctx_train
             larger = f"--ctx {min(2 * n_tokens, room)}" if n_tokens < room else "a shorter prompt"

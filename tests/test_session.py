@@ -194,6 +194,13 @@ def test_stop_string_across_tokens_and_drafts(tiny: TinyModels) -> None:
             assert finished(fresh.send("More")).token_ids == again.token_ids
 
 
+def test_a_template_that_says_nothing(tiny: TinyModels) -> None:
+    with session(tiny("llama", Variant(template="{# nothing #}"))) as talk:
+        with pytest.raises(LocalspecError, match="Nothing is left of the prompt"):
+            list(talk.send("Hello"))
+        assert talk.messages == []
+
+
 def test_model_without_a_template_cannot_chat(tiny: TinyModels) -> None:
     with session(tiny("llama", Variant(template=None))) as talk:
         with pytest.raises(UnsupportedFileError, match="no chat template"):

@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from localspec.errors import UsageError
-from localspec.results import VERSION, ArmSummary, BenchReport, Run, known_fields
+from localspec.faults import faults_of
+from localspec.results import VERSION, ArmSummary, BenchReport
+
+_SHAPE = TypeAdapter(BenchReport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +68,21 @@ def load_report(path: Path) -> BenchReport:
     if values["version"] != VERSION:
         raise _not_ours(path, f"its version is {values['version']}, not {VERSION}")
     try:
-        return _report(values)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return _SHAPE.validate_python(_named(values))
+    except ValidationError as error:
+        raise _not_ours(path, str(faults_of(error, "a benchmark")[0])) from error
+    except (KeyError, TypeError, AttributeError) as error:
         raise _not_ours(path, f"{error} is missing or wrong") from error
 
 
-def _report(values: dict[str, Any]) -> BenchReport:
-    named = known_fields(BenchReport, values)
-    named["runs"] = [Run.from_json(run) for run in values["runs"]]
-    named["summary"] = {arm: _summary(kept) for arm, kept in values["summary"].items()}
-    return BenchReport(**named)
-
-
-def _summary(kept: dict[str, Any]) -> ArmSummary:
-    named = known_fields(ArmSummary, kept)
-    low, high = kept["speedup_ci95"]
-    named["speedup_ci95"] = (float(low), float(high))
-    named["by_class"] = {name: float(x["speedup_geomean"]) for name, x in kept["by_class"].items()}
-    named["by_position"] = [(int(n), int(k)) for n, k in kept.get("by_position", ())]
-    for name in ("speedup_geomean", "tokens_per_s"):
-        named[name] = float(named[name])
-    return ArmSummary(**named)
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    """The values by the names of our fields, where JSON has others."""
+    runs = [{**run, "prompt_class": run["class"]} for run in values["runs"]]
+    summary = {
+        arm: {**kept, "by_class": {c: x["speedup_geomean"] for c, x in kept["by_class"].items()}}
+        for arm, kept in values["summary"].items()
+    }
+    return {**values, "runs": runs, "summary": summary}
 
 
 def _not_ours(path: Path, reason: str) -> UsageError:

@@ -35,7 +35,7 @@ Model = Annotated[
         "--model",
         "-m",
         metavar="MODEL",
-        help="Recipe, org/name, org/name:QUANT, org/name/file.gguf or a path.",
+        help="Recipe, org/name, org/name:QUANT, org/name/file.gguf, a path, or a stored file's name.",
         rich_help_panel=_MODEL,
     ),
 ]

@@ -25,6 +25,10 @@ def check_writable(
     for option, path in files.items():
         if path is None:
             continue
+        if str(path) == "-":
+            raise UsageError(
+                f"{option} takes the name of a file, and - is none.", f"Name one: {option} FILE"
+            )
         place = _try(option, path)
         if place in read and place.is_file():
             raise UsageError(

@@ -127,6 +127,8 @@ def _no_file(text: str, path: Path) -> NotFoundError:
         inside = sorted(path.glob("*.gguf"))
         hint = f"Name the file, for example {inside[0]}." if inside else "No GGUF file is in it."
         return NotFoundError(f"{text} is a folder.", hint)
+    if os.path.exists(path):  # noqa: PTH110 - see _is_file
+        return NotFoundError(f"{text} is not a regular file.", "Name a .gguf file.")
     return NotFoundError(
         f"There is no file {text}.", "`localspec models` lists the models on this machine."
     )

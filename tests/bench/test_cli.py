@@ -89,6 +89,7 @@ def test_a_suite_of_ones_own_and_one_prompt_too_long(pair: list[object], tmp_pat
         (["--suite", "EMPTY"], 4, ["is empty"]),
         (["--suite", "WRONG"], 4, ["Line 2 of"]),
         (["--json", "FOLDER"], 2, ["Cannot write", "--json FILE"]),
+        (["--json", "-"], 2, ["--json FILE"]),
         (["--json", "FOLDER/none/x.json"], 2, ["Cannot write"]),
         (["--json", "NEW", "--csv", "NEW"], 2, ["same file"]),
         (["--trace-full"], 2, ["--trace FILE"]),

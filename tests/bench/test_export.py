@@ -65,13 +65,19 @@ def test_a_report_is_read_back_and_compared(tmp_path: Path) -> None:
     old = load_report(path)
     assert old == report(1.2)
     values = report(1.2).to_json()
-    del values["summary"]["auto"]["by_position"]  # as earlier versions wrote it
+    # as earlier versions wrote it
+    del values["summary"]["auto"]["by_position"], values["runs"][0]["same_text"]
     path.write_text(json.dumps(values))
     assert load_report(path).summary["auto"].by_position == []
     (change,) = compare(old, report(1.5))
     assert change.apart
     assert "1.20 -> 1.50 × plain (beyond chance)" in str(change)
     assert not compare(old, report(1.25))[0].apart
+
+
+def changed(**values: object) -> bytes:
+    """A benchmark's file with other values."""
+    return json.dumps({**report().to_json(), **values}).encode()
 
 
 @pytest.mark.parametrize(
@@ -87,6 +93,11 @@ def test_a_report_is_read_back_and_compared(tmp_path: Path) -> None:
             b' "summary": {}, "peak_memory_bytes": 1, "drift": null, "calibration_error": null}',
             "missing or wrong",
         ),
+        (changed(summary={"auto": {"by_class": {}, "ttft_s": 10**401}}), "missing"),
+        (changed(drift=10**401), "drift"),
+        (changed(runs=[{"class": "code"}]), "runs.1.prompt_id is missing"),
+        (changed(summary={"auto": {"by_class": {}, "tokens_per_s": "fast"}}), "is missing"),
+        (changed(runs=[3]), "missing or wrong"),
     ],
 )
 def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:

@@ -1,5 +1,6 @@
 """What the user types is understood, or refused with a sentence that helps."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,11 @@ def test_a_folder_does_not_hide_a_recipe_or_a_repo(
     with pytest.raises(NotFoundError, match="is a folder") as caught:
         parse_ref("./org/name")
     assert "a.gguf" in str(caught.value.hint)
+
+
+def test_a_device_is_there_but_no_file() -> None:
+    with pytest.raises(NotFoundError, match="not a regular file"):
+        parse_ref(os.devnull)
 
 
 def test_any_part_of_a_local_split_model_means_the_first(tmp_path: Path) -> None:
