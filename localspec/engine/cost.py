@@ -11,8 +11,13 @@ from typing import Any
 
 _SAMPLES = 9
 _NEXT_ROW = 0.1
-"""A row more than ever seen is expected to cost this part of a pass while one size is known only,
-and half of the last slope later: too little, so that it gets tried, and from then on is known."""
+"""A row more is expected to cost this part of a pass while one size is known only: too little, so that
+it gets tried, and from then on is known."""
+
+_HOPEFUL = 0.5
+_HOPEFUL_AFTER = 64
+"""Beyond the widest pass the last slope goes on; after so many passes without a wider one it is
+expected to have halved, so that one gets tried where there is a step."""
 
 _TARGET = "target"
 _A_TEXT = 16
@@ -69,12 +74,13 @@ def positive(value: object) -> float:
     return float(value)
 
 
-def interpolated(known: dict[int, float], size: int) -> float:
+def interpolated(known: dict[int, float], size: int, hope: float = 1.0) -> float:
     """The cost of a size, read off a table.
 
     Args:
         known: size -> seconds, ascending, not empty.
         size: any size from 1 on.
+        hope: part of the last slope that goes on beyond the last size.
     """
     if size in known:
         return known[size]
@@ -90,7 +96,7 @@ def interpolated(known: dict[int, float], size: int) -> float:
     if len(below) == 1:
         return known[low] * (1.0 + _NEXT_ROW * (size - low))
     slope = (known[low] - known[below[-2]]) / (low - below[-2])
-    return known[low] + max(slope, 0.0) / 2 * (size - low)
+    return known[low] + max(slope, 0.0) * hope * (size - low)
 
 
 class CostTable:
@@ -102,11 +108,13 @@ class CostTable:
         self._reading: dict[str, deque[float]] = {}
         self._bucket = 0
         self._curve: dict[int, float] = {}
+        self._n_no_wider = 0
 
     def observe_pass(self, n_rows: int, n_cells: int, seconds: float) -> None:
         """A verify pass of `n_rows` rows over `n_cells` tokens of context was timed."""
         self._bucket = max(0, n_cells.bit_length() - _FIRST_BUCKET)
         self._passes.setdefault(self._bucket, Timings()).add(n_rows, seconds)
+        self._n_no_wider = 0 if n_rows > self.widest else self._n_no_wider + 1
         self._curve = self._merged()
 
     def observe_level(self, kind: str, n_sequences: int, n_behind: int, seconds: float) -> None:
@@ -141,7 +149,8 @@ class CostTable:
 
     def pass_s(self, n_rows: int) -> float:
         """Seconds of a verify pass with `n_rows` rows, at the context of the last one."""
-        return interpolated(self._curve, n_rows)
+        patience = min(self._n_no_wider / _HOPEFUL_AFTER, 1.0)
+        return interpolated(self._curve, n_rows, 1.0 - (1.0 - _HOPEFUL) * patience)
 
     def level_s(self, kind: str, relative: float, n_sequences: int = 1) -> float:
         """Seconds of one level of drafts; before any was timed, `relative` of a plain pass."""

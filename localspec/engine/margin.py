@@ -231,8 +231,10 @@ class MarginDepth:
         return best
 
     def _untried(self, n_rows: int) -> int:
-        """Most rows to add: a width that was never tried is not much more than the widest that was."""
-        return max(self.cost.widest * _WIDER - n_rows, 1)
+        """Most rows to add: a width that was never tried is not much more than the widest that was, and the
+        first row beside a plain pass is tried alone."""
+        widest = self.cost.widest
+        return 1 if widest <= len(self._round) else max(widest * _WIDER - n_rows, 1)
 
     def _margins(self, chances: list[list[float]], n_rows: int) -> list[float]:
         """Gain of verifying the likeliest 1, 2, … proposals beside `n_rows` rows."""

@@ -288,6 +288,16 @@ def test_a_pass_is_not_far_wider_than_any_before() -> None:
     assert widest == 17
 
 
+def test_finding_out_what_rows_cost_is_cheap() -> None:
+    """Free drafts on a machine where rows are dear: one row is tried, once."""
+    machine = Machine(
+        MarginDepth(16), lambda n: 1 + 0.6 * (n - 1), [MadeUp(0.0, "lookup")], [steady(0.4)]
+    )
+    machine.run(60)
+    assert [n for n in machine.rows if n > 1] == [2]
+    assert machine.run(400) > 0.99
+
+
 def test_a_new_prompt_lets_the_rate_of_the_last_text_go() -> None:
     def rate_after(*, new_prompt: bool) -> float:
         policy = MarginDepth(8)
