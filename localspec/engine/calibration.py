@@ -123,6 +123,8 @@ of `_PRIOR` on 23 prompts of the built-in suite, greedy, fast numerics, 3,563 pr
 
 _OUTLOOK_TESTS = 6
 _OUTLOOK_MEMORY = 64
+_OF_ALL_TEXTS = 16
+"""What was learned from all texts weighs so many proposals of a new one, at most."""
 
 
 @dataclass(slots=True)
@@ -152,6 +154,11 @@ class Outlook:
         if last is not None:
             return bin_of(last)
         return _AFTER_MISS if missed else _AFTER_ALL
+
+    def of_a_text(self) -> "Outlook":
+        """An outlook on one text, which begins with what all texts have taught."""
+        tests = [min(n, _OF_ALL_TEXTS) for n in self.tests]
+        return Outlook([list(row) for row in self.shares], tests)
 
     def observe(self, place: int, confidence: float) -> None:
         """A proposal was made."""

@@ -7,12 +7,14 @@ sum(A) - λ · T. All of it is measured (`cost.py`) and calibrated (`calibration
 is nothing to tune. λ makes it the best rate in the long run (Dinkelbach 1967, fractional programming).
 """
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from localspec.engine.calibration import Calibration, Outlook
 from localspec.engine.cost import CostTable, positive
 from localspec.engine.depth import Outcome, Verdicts
 from localspec.engine.drafters.base import Draft, Drafter
+from localspec.engine.sequence import Sequence
 
 _WARM_UP = 2
 """Plain rounds before the first draft, to know what plain decoding costs."""
@@ -61,6 +63,21 @@ class Prospect(NamedTuple):
 _NO_PROSPECT = Prospect(float("-inf"), 0.0)
 
 
+@dataclass(slots=True)
+class _Text:
+    """What is known of one sequence alone: beside a predictable text there may be another.
+
+    Attributes:
+        sequence: whose text it is.
+        missed: its last draft was not taken whole.
+        outlooks: by drafter and class of temperature.
+    """
+
+    sequence: Sequence
+    missed: bool = False
+    outlooks: dict[str, Outlook] = field(default_factory=dict)
+
+
 class MarginDepth:
     """Depth by depth, draft by draft, from measured costs and calibrated confidence.
 
@@ -73,7 +90,7 @@ class MarginDepth:
         self.cost = CostTable()
         self.calibrations: dict[str, Calibration] = {}
         self._outlooks: dict[str, Outlook] = {}
-        self._missed: dict[int, bool] = {}
+        self._texts: dict[int, _Text] = {}
         self._tokens = self._seconds = 0.0
         self._plain_rounds = 0
         self._pause = _FIRST_PAUSE
@@ -214,8 +231,7 @@ class MarginDepth:
         chances = self._chances(draft)
         last = draft.confidences[-1] if draft.tokens else None
         outlook, acceptances = self._outlook(draft), self._calibration(draft).by_bin()
-        missed = self._missed.get(draft.sequence.seq_id, False)
-        place = outlook.after(last, missed=missed)
+        place = outlook.after(last, missed=self._text(draft).missed)
         rate, level = self._best_rate(), self._level_s(drafter)
         beside = [d for d in self._round if d.sequence is not draft.sequence]
         n_rows = self._n_rows([*beside, draft])
@@ -288,21 +304,35 @@ class MarginDepth:
         return self.calibrations.setdefault(self._key(draft.kind, draft), Calibration())
 
     def _outlook(self, draft: Draft) -> Outlook:
-        return self._outlooks.setdefault(self._key(draft.kind, draft), Outlook())
+        key, outlooks = self._key(draft.kind, draft), self._text(draft).outlooks
+        if key not in outlooks:
+            outlooks[key] = self._outlook_on_all(key).of_a_text()
+        return outlooks[key]
+
+    def _outlook_on_all(self, key: str) -> Outlook:
+        return self._outlooks.setdefault(key, Outlook())
+
+    def _text(self, draft: Draft) -> _Text:
+        s = draft.sequence
+        text = self._texts.get(s.seq_id)
+        if text is None or text.sequence is not s:
+            text = self._texts[s.seq_id] = _Text(s)
+        return text
 
     def _learn(self, verdict: Verdicts) -> None:
         draft = verdict.draft
         if not draft.n_proposed:
             return
-        calibration, outlook = self._calibration(draft), self._outlook(draft)
-        missed = self._missed.get(draft.sequence.seq_id, False)
+        calibration, text = self._calibration(draft), self._text(draft)
+        outlooks = self._outlook(draft), self._outlook_on_all(self._key(draft.kind, draft))
         last = None
         for i, confidence in enumerate(draft.confidences + draft.spare_confidences):
-            outlook.observe(outlook.after(last, missed=missed), confidence)
+            for outlook in outlooks:
+                outlook.observe(outlook.after(last, missed=text.missed), confidence)
             last = confidence
             if i < verdict.n_tested:
                 calibration.observe(confidence, accepted=i < verdict.n_accepted)
-        self._missed[draft.sequence.seq_id] = verdict.n_accepted < verdict.n_tested
+        text.missed = verdict.n_accepted < verdict.n_tested
 
 
 def _expected(

@@ -229,6 +229,13 @@ def test_rows_go_to_the_draft_that_is_worth_them() -> None:
     assert speed > 1.1 * equal
 
 
+def test_a_text_is_judged_by_itself() -> None:
+    """What the drafter is expected to be sure of is not averaged over a good and a bad text."""
+    machine = on(MarginDepth(8), lambda n: 1 + 0.1 * (n - 1), 0.3, steady(0.95), steady(0.1))
+    assert machine.run(400) > 1.08
+    assert sum(good for good, _ in machine.verified) > 1000
+
+
 def test_look_up_is_taken_where_it_is_worth_more_than_the_model() -> None:
     """A sure look-up costs nothing to make; a poor one must not keep the model from drafting."""
     for chance, winner in ((0.97, "lookup"), (0.1, "draft-model")):
