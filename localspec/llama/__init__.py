@@ -7,6 +7,7 @@ import logging
 import os
 
 from localspec.errors import LocalspecError
+from localspec.llama.waiting import short_waits
 
 # Without this an abort in llama.cpp attaches a debugger and prints its backtrace.
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")
@@ -14,7 +15,8 @@ os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 logging.getLogger("llama-cpp-python").setLevel(logging.CRITICAL)
 
 try:
-    import llama_cpp  # noqa: F401
+    with short_waits():
+        import llama_cpp  # noqa: F401
 except (ImportError, OSError, RuntimeError) as error:
     raise LocalspecError(
         f"llama-cpp-python cannot be loaded: {error}",

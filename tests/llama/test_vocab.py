@@ -1,11 +1,9 @@
 """Text to ids and back, with the library's own tokenizer."""
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from localspec.llama.model import LlamaModel
-from localspec.llama.threads import _cgroup_quota, usable_cores
 from tests.tiny import TinyModels
 
 
@@ -29,22 +27,3 @@ def test_markers_are_tokens_only_where_wanted(tiny: TinyModels) -> None:
         assert vocab.eos in vocab.ends
         assert vocab.text(vocab.eos) == marker
         assert vocab.text(-1) == ""
-
-
-def test_threads_stay_within_what_is_allowed(tmp_path: pytest.TempPathFactory) -> None:
-    assert usable_cores() >= 1
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("max 100000", None),
-        ("150000 100000", 1),
-        ("400000 100000", 4),
-        ("5000 100000", 1),
-        ("x", None),
-    ],
-)
-def test_a_containers_quota_counts(tmp_path, content: str, expected: int | None) -> None:  # type: ignore[no-untyped-def]
-    (tmp_path / "cpu.max").write_text(content)
-    assert _cgroup_quota(tmp_path) == expected
