@@ -229,4 +229,4 @@ class Simulation:
         self.tally.tokens += len(new)
         for drafter in self._arm.drafters:
             drafter.accept(draft, n)
-        return Verdicts(draft, min(n + 1, len(draft.tokens)), n)
+        return Verdicts(draft, min(n + 1, len(draft.tokens)), n, new)

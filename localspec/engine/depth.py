@@ -19,11 +19,29 @@ class Verdicts:
         draft: its tokens are what was verified.
         n_tested: of these, compared with a pick; none after the first rejection.
         n_accepted: of these, kept.
+        tokens: what the target wrote in this round.
     """
 
     draft: Draft
     n_tested: int
     n_accepted: int
+    tokens: list[int]
+
+    @property
+    def judgements(self) -> list[bool]:
+        """For each proposal of which it is known, whether it was right, verified or not: what was not
+        verified is judged by the token that the target wrote in its place."""
+        return judged(self.draft, self.tokens)
+
+
+def judged(draft: Draft, tokens: list[int]) -> list[bool]:
+    """Whether a draft's proposals were right, as far as `tokens` reach; the first wrong one is the last."""
+    found: list[bool] = []
+    for proposal, token in zip(draft.tokens + draft.spare_tokens, tokens, strict=False):
+        found.append(proposal == token)
+        if proposal != token:
+            break
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,7 +246,7 @@ class Engine:
         s, draft = span.draft.sequence, span.draft
         if not span.reaches_end:
             s.n_past += span.n_pending
-            return [], Verdicts(draft, 0, 0)
+            return [], Verdicts(draft, 0, 0, [])
         own = rows[span.first_output : span.first_output + len(draft.tokens) + 1]
         verdict = verify(own, draft.tokens, s.sampler, s.tokens, self.ends)
         s.tokens += verdict.tokens
@@ -256,7 +256,7 @@ class Engine:
         self._finish(s)
         for drafter in self.drafters:
             drafter.accept(draft, verdict.n_accepted)
-        return verdict.tokens, Verdicts(draft, verdict.n_tested, verdict.n_accepted)
+        return verdict.tokens, Verdicts(draft, verdict.n_tested, verdict.n_accepted, verdict.tokens)
 
     def _finish(self, s: Sequence) -> None:
         if s.tokens[-1] in self.ends:

@@ -85,7 +85,7 @@ class SuffixIndex:
     def extend(self, tokens: Iterable[int]) -> None:
         """Append tokens to the text."""
         for token in tokens:
-            self._append(token)
+            self.append(token)
 
     @property
     def match_length(self) -> int:
@@ -111,8 +111,8 @@ class SuffixIndex:
             found.append(found[i - period])
         return found
 
-    def _append(self, token: int) -> None:
-        """One phase of Ukkonen: hang leaves on ever shorter suffixes until `token` is found."""
+    def append(self, token: int) -> None:
+        """Append one: a phase of Ukkonen, hang leaves on ever shorter suffixes until `token` is found."""
         tokens = self.tokens
         here = len(tokens)
         tokens.append(token)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from localspec.engine.calibration import Calibration
 from localspec.engine.depth import (
     DepthPolicy,
     FixedDepth,
@@ -101,8 +102,10 @@ class Machine:
                 accepted += 1
             tested = min(accepted + 1, len(d.tokens))
             self.tokens += accepted + 1
+            # every proposal is a 0: what is right is written as one
+            new = [0] * accepted + [0 if self.place(d.sequence, accepted)[1] else 1]
             d.sequence.tokens += [1] * (accepted + 1)
-            verdicts.append(Verdicts(d, tested, accepted))
+            verdicts.append(Verdicts(d, tested, accepted, new))
         self.seconds += verify
         policy.observe(Outcome(n_rows, 500, verify + stall, verdicts))
         self.verified.append([len(d.tokens) for d in drafts])
@@ -338,6 +341,37 @@ def test_a_damaged_state_leaves_the_policy_as_it_was(state: dict) -> None:
     with pytest.raises((KeyError, TypeError, ValueError, AttributeError)):
         policy.restore(state)
     assert not policy.cost.measured
+
+
+@pytest.mark.parametrize(
+    ("proposals", "verified", "written", "expected"),
+    [
+        ([5, 6, 7], 3, [5, 6, 7, 8], [True, True, True]),
+        ([5, 6, 7], 1, [5, 6], [True, True]),
+        ([5, 6, 7], 1, [5, 9], [True, False]),
+        ([5, 6, 7], 2, [4], [False]),
+        ([5, 6, 7], 0, [5], [True]),
+        ([5, 6, 7], 0, [9], [False]),
+        ([], 0, [9], []),
+    ],
+)
+def test_what_was_not_verified_is_judged_by_what_was_written(
+    proposals: list[int], verified: int, written: list[int], expected: list[bool]
+) -> None:
+    draft = Draft(Sequence(0, [1], Sampler(GREEDY)), 8, kind="x")
+    for proposal in proposals:
+        draft.propose(proposal, 0.4)
+    draft.cut(verified)
+    n = len(written) - 1
+    verdict = Verdicts(draft, min(n + 1, verified), n, written)
+    assert verdict.judgements == expected
+    policy = MarginDepth(8)
+    policy.plan([draft])
+    policy.starts(draft, MadeUp(0.1, "x"))
+    policy.observe(Outcome(1 + verified, 10, 1.0, [verdict]))
+    tests = [sum(c.tests) for c in policy.calibrations.values()]
+    fresh = sum(Calibration().tests)
+    assert tests == ([fresh + len(expected)] if proposals else [])
 
 
 def test_fixed_depth_and_no_draft() -> None:

@@ -131,14 +131,41 @@ def test_an_answer_that_ends_inside_a_draft_refutes_nothing(drafter: LookupDraft
     assert after.confidences[1] == before.confidences[1]
 
 
-def test_verdicts_on_other_drafts_are_not_its_own(drafter: LookupDrafter) -> None:
-    """Guards a shared loop: an empty draft or one filled by another drafter teaches nothing."""
+def test_what_was_not_verified_is_judged_by_what_was_written(drafter: LookupDrafter) -> None:
+    """Guards free learning: rounds that were plain, or another drafter's, tell whether it was right."""
     sequence = _begun(drafter, [1, 2, 1])
-    before = _draft(drafter, sequence, 1)
-    other = Draft(sequence, 1, [9], [0.5])
-    _settle(drafter, other, [4])
-    _settle(drafter, Draft(sequence, 0), [1])
-    assert _draft(drafter, sequence, 1).confidences == before.confidences
+    before = _draft(drafter, sequence, 3)
+    _settle(drafter, Draft(sequence, 1, [9], [0.5]), [2])
+    again = _draft(drafter, _begun(drafter, [1, 2, 1]), 3)
+    assert again.confidences[0] > before.confidences[0]
+    assert again.confidences[1:] == before.confidences[1:]
+    again.cut(0)
+    drafter.accept(again, 0)
+    assert _draft(drafter, _begun(drafter, [1, 2, 1]), 3).confidences == again.spare_confidences
+
+
+def test_each_text_is_trusted_by_itself(drafter: LookupDrafter) -> None:
+    """Guards edits beside prose: what one text repeats says little about another."""
+    copied, new = _begun(drafter, [1, 2] * 3, 0), _begun(drafter, [1, 2] * 3, 1)
+    for _ in range(30):
+        _settle(drafter, _draft(drafter, copied, 2), [1, 2, 1][:2])
+        _settle(drafter, _draft(drafter, new, 2), [len(new.tokens) + 10, 1, 2])
+    sure, unsure = _draft(drafter, copied, 1), _draft(drafter, new, 1)
+    assert sure.confidences[0] > 0.9
+    assert unsure.confidences[0] < 0.4
+
+
+def test_a_copy_goes_on_after_an_edit(drafter: LookupDrafter) -> None:
+    """Guards rewriting: after a changed token the copy goes on near there, not where the same token came
+    last; and a token after which nothing is known ends nothing."""
+    source = [10, 11, 12, 13, 14, 15, 16, 17]
+    sequence = _begun(drafter, [*source, 99, 14, 77, 99, *source[:3]])
+    assert _draft(drafter, sequence, 2).tokens == [13, 14]
+    _settle(drafter, _draft(drafter, sequence, 2), [50])  # 13 became 50
+    _settle(drafter, _draft(drafter, sequence, 2), [14])
+    resumed = _draft(drafter, sequence, 3)
+    assert resumed.tokens == [15, 16, 17]
+    assert resumed.confidences[0] > Reliability().of(1)
 
 
 @pytest.mark.parametrize("truth", [0.05, 0.5, 0.98])
@@ -163,13 +190,13 @@ def test_next_turn_extends_the_index(
         _settle(drafter, _draft(drafter, sequence), [5, 6])
     drafter.end(sequence)
     fed: list[int] = []
-    extend = SuffixIndex.extend
+    append = SuffixIndex.append
 
-    def watched(index: SuffixIndex, tokens: list[int]) -> None:
-        fed.extend(tokens)
-        extend(index, tokens)
+    def watched(index: SuffixIndex, token: int) -> None:
+        fed.append(token)
+        append(index, token)
 
-    monkeypatch.setattr(SuffixIndex, "extend", watched)
+    monkeypatch.setattr(SuffixIndex, "append", watched)
     turn = _begun(drafter, [*sequence.tokens, 9, 2, 3])
     assert _draft(drafter, turn, 2).tokens == [4, 5]
     assert fed == [5, 6, 9, 2, 3]  # the last round's tokens were not asked about yet
