@@ -1,8 +1,16 @@
-"""What could have been had at most: the best depth of each round, known afterwards."""
+"""What could have been had at most: the best depth of each round, known afterwards.
+
+Two measures. The oracle knows which proposals are right, which nobody can. Foresight knows only what a
+drafter's confidence will be for all proposals, before they are made: no policy that goes by confidence
+can do better, so what lies between the two is not a policy's to have.
+"""
 
 from localspec.bench.machines import Machine
 from localspec.bench.proposals import DEPTH, Answer
+from localspec.engine.calibration import prior
 from localspec.engine.suffix import SuffixIndex
+
+_REPETITIONS = 5
 
 
 def oracle_rate(answer: Answer, machine: Machine, *, look_up: bool = False) -> float:
@@ -29,6 +37,46 @@ def oracle_rate(answer: Answer, machine: Machine, *, look_up: bool = False) -> f
             place, seconds = place + depth + 1, seconds + cost
         best = max(best, (n - 1) / seconds)
     return best
+
+
+def foresight_rate(answer: Answer, machine: Machine) -> float:
+    """The rate of a policy that knows all confidences beforehand; never less than plain.
+
+    Each round it takes the depth with the most expected tokens over what its time is worth. What time
+    is worth is found by repetition (Dinkelbach 1967). Confidences are taken at `prior`'s word.
+    """
+    n = len(answer.tokens)
+    confidences = [_confidences(answer, place) for place in range(n)]
+    best = rate = 1.0
+    for _ in range(_REPETITIONS):
+        place, seconds = 1, machine.reading * len(answer.prompt_tokens)
+        while place < n:
+            gain, depth = 1.0 - rate * machine.pass_s(1), 0
+            tokens = chance = 1.0
+            for d, confidence in enumerate(confidences[place], 1):
+                chance *= prior(confidence)
+                tokens += chance
+                worth = tokens - rate * (d * machine.level + machine.pass_s(d + 1))
+                if worth > gain:
+                    gain, depth = worth, d
+            seconds += depth * machine.level + machine.pass_s(depth + 1)
+            place += answer.n_right(place, depth) + 1
+        rate = (n - 1) / seconds if seconds else 1.0
+        best = max(best, rate)
+    return best
+
+
+def _confidences(answer: Answer, place: int) -> list[float]:
+    """Of the proposals that a draft from this place on would get."""
+    drafted: list[int] = []
+    found: list[float] = []
+    while len(drafted) < min(DEPTH, len(answer.tokens) - place - 1):
+        proposal = answer.after(place, drafted)
+        if proposal is None:
+            break
+        drafted.append(proposal.token)
+        found.append(proposal.confidence)
+    return found
 
 
 def _looked_up(answer: Answer) -> list[int]:

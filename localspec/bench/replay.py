@@ -3,7 +3,7 @@
 Rates are tokens per time relative to plain decoding on that machine. "auto" begins each answer with
 nothing learned, "auto-run" goes through them in order as an arm of a benchmark does, "auto-tuned"
 has written the others once. The oracle is no policy: it knows beforehand which of the drafter model's
-proposals are right, and takes the best depth each round.
+proposals are right, and takes the best depth each round; "foresight" knows their confidences only.
 """
 
 import difflib
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from localspec.bench.machines import Machine
-from localspec.bench.oracle import oracle_rate
+from localspec.bench.oracle import foresight_rate, oracle_rate
 from localspec.bench.proposals import DEPTH, Answer, recall
 from localspec.bench.simulation import Arm, Simulation
 from localspec.bench.trace import read_trace
@@ -93,6 +93,7 @@ class Replay:
         policies: by name, in the order asked for.
         oracle: see the module.
         oracle_lookup: an oracle that may look up instead, as "auto" may.
+        foresight: what a policy could have that knows all confidences beforehand, see `oracle.py`.
         together: two answers in one batch; None if there is only one.
     """
 
@@ -101,6 +102,7 @@ class Replay:
     policies: dict[str, Rates]
     oracle: Rates
     oracle_lookup: Rates
+    foresight: Rates
     together: Together | None
 
     def to_json(self) -> dict[str, Any]:
@@ -112,6 +114,7 @@ class Replay:
             "policies": {name: rates.to_json() for name, rates in self.policies.items()},
             "oracle": self.oracle.to_json(),
             "oracle_lookup": self.oracle_lookup.to_json(),
+            "foresight": self.foresight.to_json(),
             "together": self.together.to_json() if self.together else None,
         }
 
@@ -157,6 +160,7 @@ def replay(
         rates,
         Rates({name: oracle_rate(a, machine) for name, a in answers.items()}),
         Rates({name: oracle_rate(a, machine, look_up=True) for name, a in answers.items()}),
+        Rates({name: foresight_rate(a, machine) for name, a in answers.items()}),
         together(answers, machine),
     )
 

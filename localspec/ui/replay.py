@@ -36,6 +36,7 @@ def draw_replay(found: Mapping[str, Any], console: Console) -> None:
     for name, rates in found["policies"].items():
         style = "green" if name in leaders else ""
         table.add_row(*_row(name, rates, oracle), style=style)
+    table.add_row(*_row("foresight", found["foresight"], oracle), style="dim")
     table.add_row(*_row("oracle", found["oracle"], oracle), style="dim")
     if found["oracle_lookup"] != found["oracle"]:
         table.add_row(*_row("oracle with look-up", found["oracle_lookup"], oracle), style="dim")

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from localspec.bench.machines import Machine
-from localspec.bench.oracle import oracle_rate
+from localspec.bench.oracle import foresight_rate, oracle_rate
 from localspec.bench.proposals import Answer, Proposal, recall
 from localspec.bench.replay import (
     DEFAULT_POLICIES,
@@ -208,6 +208,21 @@ def test_the_oracle_takes_the_best_depth() -> None:
     assert oracle_rate(answer("yyy"), machine(CHEAP, 0.1)) == pytest.approx(3 / (0.2 + 1.04)), (
         "the last token comes with the pass"
     )
+
+
+def test_foresight_goes_by_confidence_alone() -> None:
+    """It knows how sure the drafter will be, not that it is wrong; and drafts nothing that cannot pay."""
+    m = machine(CHEAP, 0.1)
+    sure, unsure = [0.9999] * 4, [0.01] * 4
+    assert foresight_rate(answer("yyyy", sure), m) == pytest.approx(oracle_rate(answer("yyyy"), m))
+    # sure and wrong: every round pays for a draft, so plain decoding is better
+    assert foresight_rate(answer("nnnn", sure), m) == 1.0
+    # unsure and right: nobody would have drafted
+    assert foresight_rate(answer("yyyy", unsure), m) == 1.0
+    # the doubtful fourth is left out, though it is right
+    mixed = [0.9999, 0.9999, 0.9999, 0.01, 0.9999]
+    expected = 5 / (0.3 + m.pass_s(4) + m.pass_s(1))
+    assert foresight_rate(answer("yyyyy", mixed), m) == pytest.approx(expected)
 
 
 def test_look_up_is_made_again_from_the_text() -> None:
