@@ -50,7 +50,9 @@ def to_html(report: BenchReport) -> str:
         ("Settings", _facts(settings)),
         ("Peer", _facts(report.settings.get("peer") or {})),
     ]
-    arms = list(dict.fromkeys(run.arm for run in report.runs))
+    # they ran in random order; the reader wants that of the other tables
+    ran = dict.fromkeys(run.arm for run in report.runs)
+    arms = [*(arm for arm in report.summary if arm in ran), *(ran.keys() - report.summary.keys())]
     return page.from_string(source).render(
         report=report,
         model=report.model.get("name") or "a model",

@@ -189,6 +189,14 @@ def test_what_is_missing_is_said_or_left_out() -> None:
     assert "Acceptance by position" not in page.text
 
 
+def test_arms_stand_in_one_order_in_all_tables() -> None:
+    made = report()
+    text = to_html(replace(made, runs=made.runs[::-1]))
+    head = text[text.index('aria-label="Each prompt"') :]
+    arms = re.findall(r'<th scope="col">(plain|auto|peer)</th>', head)
+    assert arms == ["plain", "auto", "peer"]
+
+
 def test_plots_are_to_scale() -> None:
     rows = [Bar("a", 1.0, "1.00 ×"), Bar("b<", 2.0, "2.00 ×", (1.5, 2.5), theirs=True)]
     drawn = ET.fromstring(bars("n", "t", rows, mark=1.0))
