@@ -6,11 +6,16 @@ from pathlib import Path
 import platformdirs
 
 
+def expanded(path: Path | str) -> Path:
+    """A path with "~" put in full; "~name" of a user that does not exist stays as it is, where
+    `Path.expanduser` would raise."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111
+
+
 def _place(kind: str) -> Path:
     home = os.environ.get("LOCALSPEC_HOME")
     if home:
-        # "~name" of a user that does not exist stays as it is
-        return Path(os.path.expanduser(home)) / kind  # noqa: PTH111
+        return expanded(home) / kind
     return Path(getattr(platformdirs, f"user_{kind}_dir")("localspec", appauthor=False))
 
 

@@ -89,6 +89,9 @@ def save_threads(key: ProfileKey, threads: Threads) -> bool:
 
 def _read(key: ProfileKey) -> dict[str, Any]:
     with suppress(OSError, ValueError, RecursionError):
+        # opening a pipe would wait for whoever writes into it
+        if not key.path.is_file():
+            return {}
         with key.path.open("rb") as file:
             kept = json.loads(file.read(_MOST_BYTES))
         if isinstance(kept, dict) and kept.get("version") == _VERSION:

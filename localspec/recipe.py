@@ -206,9 +206,4 @@ def _template(text: str | None, recipe: Path) -> str | None:
 
 
 def _beside(text: str, recipe: Path) -> Path:
-    try:
-        path = Path(text).expanduser()
-    except RuntimeError:
-        # "~name" of a user that does not exist stays as it is and will not be found.
-        path = Path(text)
-    return recipe.parent.absolute() / path
+    return recipe.parent.absolute() / paths.expanded(text)

@@ -8,6 +8,12 @@ from typing import Any
 
 VERSION = 1
 
+LEAST_TOKENS = 8
+"""Rates of shorter answers say more about the clock than about the arm."""
+
+FEW_PROMPTS = 5
+"""Fewer prompts are too few for an interval over them."""
+
 PositionCounts = list[tuple[int, int]]
 """For each position in a draft, the first first, how many proposals were tested and accepted there."""
 
@@ -119,6 +125,15 @@ class BenchReport:
     peak_memory_bytes: int
     drift: float | None = None
     calibration_error: float | None = None
+
+    def n_prompts(self, arm: str) -> int:
+        """Prompts that an arm has answers to which count."""
+        return len({r.prompt_id for r in self.runs if r.arm == arm and r.tokens >= LEAST_TOKENS})
+
+    @property
+    def short(self) -> list[str]:
+        """Prompts with answers so short that they are in no summary."""
+        return list(dict.fromkeys(r.prompt_id for r in self.runs if r.tokens < LEAST_TOKENS))
 
     @property
     def peer_note(self) -> str | None:

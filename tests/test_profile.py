@@ -1,6 +1,7 @@
 """What was learned survives a restart, and a damaged file is as good as none."""
 
 import json
+import os
 from pathlib import Path
 
 import llama_cpp
@@ -108,6 +109,17 @@ def test_a_damaged_profile_is_ignored(tiny: TinyModels, content: bytes) -> None:
         assert not policy.cost.measured
         assert answer(runtime) == first
     assert load_profile(runtime.profile_key) is not None, "and replaced by a whole one"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_the_place_of_a_profile_is_not_waited_for(tiny: TinyModels) -> None:
+    with opened(tiny) as runtime:
+        answer(runtime)
+    for path in profiles():
+        path.unlink()
+        os.mkfifo(path)
+    with opened(tiny) as runtime:
+        assert answer(runtime)
 
 
 def test_a_place_that_cannot_be_written_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:

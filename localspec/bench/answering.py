@@ -8,7 +8,6 @@ from time import perf_counter
 
 from localspec.bench.arms import Arm
 from localspec.bench.suite import BenchPrompt
-from localspec.bench.summary import LEAST_TOKENS
 from localspec.engine.loop import Round
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence
@@ -16,7 +15,7 @@ from localspec.errors import LocalspecError
 from localspec.events import Finished, PrefillProgress, RoundDone
 from localspec.messages import Message
 from localspec.params import SamplingParams
-from localspec.results import PositionCounts
+from localspec.results import LEAST_TOKENS, PositionCounts
 from localspec.runtime import Runtime
 from localspec.session import AnswerLimits, Session
 

@@ -148,8 +148,9 @@ def _open(spec: ArmSpec, runtime: Runtime) -> Arm:
 def _parse(word: str) -> ArmSpec:
     name, colon, number = word.lower().partition(":")
     if name == "fixed" and colon:
-        if number.isascii() and number.isdigit() and 0 <= int(number[:4]) <= _DEEPEST:
-            return ArmSpec(f"fixed:{int(number)}", depth=int(number))
+        digits = number.lstrip("0") or number[:1]
+        if digits.isascii() and digits.isdigit() and len(digits) <= 2 and int(digits) <= _DEEPEST:
+            return ArmSpec(f"fixed:{int(digits)}", depth=int(digits))
         raise UsageError(
             f"The arm '{word}' needs a whole depth of 0 to {_DEEPEST}.", "--arms fixed:4"
         )

@@ -9,9 +9,25 @@ from pydantic import TypeAdapter, ValidationError
 
 from localspec.errors import UsageError
 from localspec.faults import faults_of
-from localspec.results import VERSION, ArmSummary, BenchReport
+from localspec.results import FEW_PROMPTS, VERSION, ArmSummary, BenchReport
 
 _SHAPE = TypeAdapter(BenchReport)
+_NAMES = {"model": "file", "drafter": "file", "machine": "processor"}
+_COMPARED = (
+    *_NAMES,
+    *(
+        "suite",
+        "prompts",
+        "tokens",
+        "temperature",
+        "seed",
+        "numerics",
+        "ctx",
+        "max_depth",
+        "trace_full",
+    ),
+)
+"""Facts that the figures depend on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +38,13 @@ class Change:
         arm: its name.
         old: its figures then.
         new: its figures now.
+        n_prompts: behind the figures, in the report that has fewer.
     """
 
     arm: str
     old: ArmSummary
     new: ArmSummary
+    n_prompts: int
 
     @property
     def apart(self) -> bool:
@@ -36,6 +54,8 @@ class Change:
 
     def __str__(self) -> str:
         verdict = "beyond chance" if self.apart else "within chance"
+        if self.n_prompts < FEW_PROMPTS:
+            verdict = "too few prompts to tell from chance"
         return (
             f"{self.arm}: {self.old.speedup_geomean:.2f} -> {self.new.speedup_geomean:.2f} × plain"
             f" ({verdict}), {self.old.tokens_per_s:.1f} -> {self.new.tokens_per_s:.1f} tokens/s"
@@ -45,10 +65,26 @@ class Change:
 def compare(old: BenchReport, new: BenchReport) -> list[Change]:
     """The arms that both have, in the order of the new one."""
     return [
-        Change(arm, old.summary[arm], summary)
+        Change(arm, old.summary[arm], summary, min(old.n_prompts(arm), new.n_prompts(arm)))
         for arm, summary in new.summary.items()
         if arm in old.summary
     ]
+
+
+def differences(old: BenchReport, new: BenchReport) -> list[str]:
+    """What was measured otherwise, so that a change of figures may come from it, a phrase each."""
+    facts = [(_facts(old, part), _facts(new, part)) for part in ("model", "drafter", "machine")]
+    facts.append((old.settings, new.settings))
+    return [
+        f"{name} {then.get(name)} -> {now.get(name)}"
+        for then, now in facts
+        for name in _COMPARED
+        if then.get(name) != now.get(name)
+    ]
+
+
+def _facts(report: BenchReport, part: str) -> dict[str, Any]:
+    return {part: (getattr(report, part) or {}).get(_NAMES[part])}
 
 
 def load_report(path: Path) -> BenchReport:

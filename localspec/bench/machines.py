@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.faults import validated
+from localspec.paths import expanded
 
 _SUFFIX = ".toml"
 _HINT = (
@@ -91,7 +92,7 @@ def load_machine(name_or_path: str) -> Machine:
         folder = resources.files("localspec.bench") / "machines"
         text = (folder / f"{name_or_path}{_SUFFIX}").read_text(encoding="utf-8")
         return _parse(text, name_or_path)
-    path = Path(name_or_path).expanduser()
+    path = expanded(name_or_path)
     if path.is_file():
         return _parse(_text(path), str(path))
     if path.suffix == _SUFFIX or len(path.parts) > 1:

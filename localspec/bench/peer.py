@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import httpx2
 
-from localspec.bench.stream import Faults, events_of, field_of, whole
+from localspec.bench.stream import Faults, count_of, events_of, field_of, whole
 from localspec.errors import UsageError
 from localspec.messages import Message
 
@@ -26,6 +26,12 @@ _EXAMPLE = "--peer http://127.0.0.1:8080"
 _LISTED_S, _CONNECT_S, _SILENT_S = 20.0, 10.0, 300.0
 _WARM_UP = [Message("user", "Count from one to ten.")]
 _WARM_UP_TOKENS = 8
+_PIECES = 3
+"""An answer that comes in fewer pieces has no rate: its tokens were written before it was sent."""
+
+_SPARE_TOKENS = 16
+"""A token is a byte of text or more, but for some that are not shown."""
+
 _LLAMA_CPP = "llamacpp"
 """What llama.cpp's server calls itself in its list of models."""
 
@@ -74,6 +80,7 @@ class Peer:
         base = _base(url)
         self.url = str(base.copy_with(username=None, password=None))
         self.model: str | None = None
+        self._silent_s = silent_s
         self._is_llama_cpp = False
         self._replies: list[Reply] = []
         self._faults = Faults(self.url, _key())
@@ -162,7 +169,10 @@ class Peer:
             if response.status_code != httpx2.codes.OK:
                 response.read()
                 self._faults.raise_for(response)
-            reply = _listened(events_of(response.iter_lines(), self._faults), started, self._faults)
+            # event streams are UTF-8 by their specification, whatever a header says
+            response.encoding = "utf-8"
+            events = events_of(response.iter_lines(), self._faults, self._silent_s)
+            reply = _listened(events, started, self._faults)
         self._replies.append(reply)
         return reply
 
@@ -182,6 +192,9 @@ class Peer:
             yield
         except httpx2.HTTPError as error:
             raise self._faults.broken(error) from error
+        except UnicodeError as error:
+            # a host's name that cannot be looked up fails below HTTP
+            raise UsageError("--peer is given what is no host's name.", _EXAMPLE) from error
 
 
 def _listened(events: Iterator[dict[str, Any]], started: float, faults: Faults) -> Reply:
@@ -196,6 +209,7 @@ def _listened(events: Iterator[dict[str, Any]], started: float, faults: Faults) 
     usage: object = None
     timings: object = None
     first = last = None
+    n_pieces = n_bytes = 0
     for event in events:
         usage, timings = event.get("usage") or usage, event.get("timings") or timings
         choices = field_of(event, "choices", list)
@@ -205,25 +219,31 @@ def _listened(events: Iterator[dict[str, Any]], started: float, faults: Faults) 
         if said or thought:
             last = perf_counter()
             first = first or last
+            n_pieces += 1
+            n_bytes += len(whole((said or "") + (thought or "")).encode())
         text.append(said or "")
     ended = perf_counter()
     written = whole("".join(text))
-    own = _own_timings(written, timings)
-    if own is not None:
-        return own
-    tokens = field_of(usage, "completion_tokens", int)
-    if tokens is None:
-        raise faults.unreadable("no count of its tokens (neither usage nor timings)")
-    seconds = last - first if first and last else 0.0
-    rate = (tokens - 1) / seconds if tokens > 1 and seconds > 0 else None
-    return Reply(written, tokens, rate, (first or ended) - started)
+    reply = _own_timings(written, timings)
+    if reply is None:
+        tokens = count_of(usage, "completion_tokens")
+        if tokens is None:
+            raise faults.unreadable("no count of its tokens (neither usage nor timings)")
+        seconds = last - first if first and last and n_pieces >= _PIECES else 0.0
+        rate = (tokens - 1) / seconds if tokens > 1 and seconds > 0 else None
+        reply = Reply(written, tokens, rate, (first or ended) - started)
+    if reply.tokens > n_bytes + _SPARE_TOKENS:
+        raise faults.unreadable(f"{n_bytes} bytes of text and says these are {reply.tokens} tokens")
+    return reply
 
 
 def _own_timings(text: str, timings: object) -> Reply | None:
     """The reply as llama.cpp's server timed it; None if it did not."""
-    tokens, prompt_ms = field_of(timings, "predicted_n", int), _number(timings, "prompt_ms")
+    tokens, prompt_ms = count_of(timings, "predicted_n"), _number(timings, "prompt_ms")
     if tokens is None or prompt_ms is None:
         return None
+    drafted, accepted = count_of(timings, "draft_n"), count_of(timings, "draft_n_accepted")
+    possible = drafted is not None and accepted is not None and accepted <= drafted
     decode_ms, rate = _number(timings, "predicted_ms"), _number(timings, "predicted_per_second")
     if decode_ms:
         # Its clock starts with the first token, which its own rate counts all the same; ours does not.
@@ -234,8 +254,8 @@ def _own_timings(text: str, timings: object) -> Reply | None:
         rate if tokens > 1 and rate else None,
         prompt_ms / 1000.0,
         own_timings=True,
-        drafted=field_of(timings, "draft_n", int),
-        accepted=field_of(timings, "draft_n_accepted", int),
+        drafted=drafted if possible else None,
+        accepted=accepted if possible else None,
     )
 
 

@@ -137,7 +137,7 @@ def read_answers(paths: Sequence[Path]) -> dict[str, Answer]:
     if not any(answer.kind for answer in answers.values()):
         raise UnsupportedFileError(
             "There is nothing to replay: no drafter model proposed anything in these traces.",
-            "Record one: localspec bench --trace FILE --trace-full",
+            "Record one with a draft model: localspec bench -m MODEL -d MODEL --trace FILE --trace-full",
         )
     return answers
 

@@ -23,14 +23,14 @@ from localspec.bench.machine import (
     trace_header,
 )
 from localspec.bench.suite import BenchPrompt
-from localspec.bench.summary import LEAST_TOKENS, summarise
+from localspec.bench.summary import summarise
 from localspec.engine.depth import FixedDepth
 from localspec.engine.margin import MarginDepth
 from localspec.engine.sequence import common_prefix
 from localspec.errors import LocalspecError
 from localspec.events import Notice
 from localspec.params import SamplingParams
-from localspec.results import BenchReport, PositionCounts, Run
+from localspec.results import LEAST_TOKENS, BenchReport, PositionCounts, Run
 from localspec.runtime import Runtime
 from localspec.trace import TraceWriter
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from time import perf_counter
 from typing import Any, TypeVar
 
 import httpx2
@@ -10,6 +11,11 @@ from localspec.errors import LocalspecError
 
 _LONGEST_WORDS = 200
 _REFUSED = (401, 403)
+_LARGEST = 2**31
+"""No figure of an answer comes near it."""
+
+_MOST_EVENTS = 100_000
+"""Pieces of an answer; a piece is a token or more, and no answer of a benchmark is so long."""
 
 T = TypeVar("T")
 
@@ -19,10 +25,17 @@ def field_of(values: object, name: str, kind: type[T]) -> T | None:
     for a float, and true or false for no number at all."""
     found = values.get(name) if isinstance(values, dict) else None
     if kind is float and isinstance(found, int) and not isinstance(found, bool):
-        found = float(found)
+        # a whole number in JSON may be longer than any float
+        found = float(found) if abs(found) < _LARGEST else None
     return (
         found if isinstance(found, kind) and (kind is bool or not isinstance(found, bool)) else None
     )
+
+
+def count_of(values: object, name: str) -> int | None:
+    """A field that counts something; None if it is none, or cannot be a count."""
+    found = field_of(values, name, int)
+    return found if found is not None and 0 <= found < _LARGEST else None
 
 
 def whole(text: str) -> str:
@@ -82,14 +95,18 @@ class Faults:
                 "Start one, as in: llama-server -m model.gguf --port 8080",
             )
         if isinstance(error, httpx2.TimeoutException):
-            return LocalspecError(
-                f"The peer {self.url} has fallen silent.",
-                "See what its own log says; with fewer tokens it may keep up: -n 32",
-            )
+            return self.silent()
         if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
             return self.cut_off()
         # the words of other errors may quote the headers, and with them the key
         return self.unreadable(f"what is no HTTP ({type(error).__name__})")
+
+    def silent(self) -> LocalspecError:
+        """The error for a peer that says nothing any more."""
+        return LocalspecError(
+            f"The peer {self.url} has fallen silent.",
+            "See what its own log says; with fewer tokens it may keep up: -n 32",
+        )
 
     def cut_off(self) -> LocalspecError:
         """The error for an answer that ends before its end."""
@@ -124,29 +141,38 @@ class Faults:
         return ": " + said[:_LONGEST_WORDS].rstrip(".")
 
 
-def events_of(lines: Iterator[str], faults: Faults) -> Iterator[dict[str, Any]]:
+def events_of(
+    lines: Iterator[str], faults: Faults, silent_s: float = float("inf")
+) -> Iterator[dict[str, Any]]:
     """The pieces of a streamed answer (text/event-stream) as they come.
 
     Args:
         lines: of the response.
         faults: how to say what is wrong.
+        silent_s: seconds without a piece after which it is given up; signs of life are none.
 
     Raises:
-        LocalspecError: a piece is no JSON object or tells of an error, or the answer does not end as one
-            does.
+        LocalspecError: a piece is no JSON object or tells of an error, the answer does not end as one
+            does, or not at all.
     """
     finished = False
     n_events = 0
+    heard = perf_counter()
     for line in lines:
         name, _, data = line.partition(":")
         data = data.strip()
         if name != "data" or not data:
+            if perf_counter() - heard > silent_s:
+                raise faults.silent()
             continue
+        heard = perf_counter()
         if data == "[DONE]":
             finished = True
             break
         event = _event(data, faults)
         n_events += 1
+        if n_events > _MOST_EVENTS:
+            raise faults.unreadable("an answer without an end")
         if event.get("error"):
             raise faults.of_event(event)
         choices = field_of(event, "choices", list)

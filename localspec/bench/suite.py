@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeGuard, cast
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.messages import Message, Role
+from localspec.paths import expanded
 
 BUILT_IN = "builtin"
 _SHIPPED = {BUILT_IN: "suite.jsonl"}
@@ -48,7 +49,7 @@ def load_suite(name_or_path: str) -> list[BenchPrompt]:
     if name_or_path in _SHIPPED:
         source = resources.files("localspec.bench") / _SHIPPED[name_or_path]
         return parse_suite(source.read_text(encoding="utf-8"), name_or_path)
-    path = Path(name_or_path).expanduser()
+    path = expanded(name_or_path)
     try:
         return parse_suite(path.read_bytes().decode("utf-8-sig"), str(path))
     except FileNotFoundError as error:

@@ -11,10 +11,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from localspec.results import ArmSummary, PositionCounts, Run
-
-LEAST_TOKENS = 8
-"""Rates of shorter answers say more about the clock than about the arm."""
+from localspec.results import LEAST_TOKENS, ArmSummary, PositionCounts, Run
 
 _RESAMPLES = 2000
 

@@ -5,6 +5,7 @@ from importlib import resources
 from pathlib import Path
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.paths import expanded
 
 _SUFFIX = ".jinja"
 
@@ -27,7 +28,7 @@ def named_template(name_or_path: str) -> str:
     if name_or_path in names:
         folder = resources.files("localspec.chat") / "templates"
         return (folder / f"{name_or_path}{_SUFFIX}").read_text(encoding="utf-8")
-    path = Path(name_or_path).expanduser()
+    path = expanded(name_or_path)
     if path.is_file():
         return _read(path)
     if path.suffix or len(path.parts) > 1:

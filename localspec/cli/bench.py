@@ -12,6 +12,7 @@ from localspec.cli import bench_options as of_bench
 from localspec.cli import options
 from localspec.cli.bench_options import BenchRequest
 from localspec.cli.options import DEFAULT_MODEL
+from localspec.paths import expanded
 
 if TYPE_CHECKING:
     from localspec.bench.arms import Arm
@@ -121,7 +122,7 @@ def _prepared(
     if request.trace is None:
         yield made
         return
-    with TraceWriter(request.trace.expanduser(), made.trace_header()) as made.trace:
+    with TraceWriter(expanded(request.trace), made.trace_header()) as made.trace:
         yield made
 
 
@@ -174,9 +175,10 @@ def _draw(report: "BenchReport", old: "BenchReport | None") -> None:
     console = Console()
     draw_bench(report, console)
     if old is not None:
-        from localspec.bench.compare import compare
+        from localspec.bench.compare import compare, differences
 
-        draw_changes([str(change) for change in compare(old, report)], console)
+        changes = [str(change) for change in compare(old, report)]
+        draw_changes(changes, differences(old, report), console)
 
 
 def _check_trace(request: BenchRequest) -> None:
@@ -203,7 +205,7 @@ def _old_report(request: BenchRequest) -> "BenchReport | None":
         return None
     from localspec.bench.compare import load_report
 
-    return load_report(request.compare.expanduser())
+    return load_report(expanded(request.compare))
 
 
 def _facts(request: BenchRequest, peer: "Peer | None") -> dict[str, object]:

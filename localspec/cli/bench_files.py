@@ -1,33 +1,48 @@
 """The files that `bench` writes after the run."""
 
 from collections.abc import Callable, Mapping
+from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from localspec.paths import expanded
+
 if TYPE_CHECKING:
+    from localspec.errors import LocalspecError
     from localspec.results import BenchReport
 
 
 def write_report(report: "BenchReport", files: Mapping[str, Path | None]) -> None:
     """Write a report in the forms asked for.
 
-    Raises:
-        LocalspecError: a file cannot be written after all.
-    """
-    from localspec.errors import LocalspecError
+    A file that cannot be written keeps none of the others from being written.
 
+    Raises:
+        OutOfResourcesError: there is no room for one of them.
+        LocalspecError: one of them cannot be written after all.
+    """
+    failures = []
     for option, path in files.items():
         if path is None or option not in _FORMS:
             continue
         # half of a surrogate pair, which JSON may hold, has no UTF-8
         text = _FORMS[option](report).encode("utf-8", "backslashreplace")
         try:
-            path.expanduser().write_bytes(text)
+            expanded(path).write_bytes(text)
         except OSError as error:
-            raise LocalspecError(
-                f"Cannot write {path}: {error.strerror or error}.",
-                f"Name another file: {option} FILE",
-            ) from error
+            failures.append(unwritable(path, option, error))
+    if failures:
+        raise failures[0]
+
+
+def unwritable(path: Path, option: str, error: OSError) -> "LocalspecError":
+    """What to say of a file that could not be written."""
+    from localspec.errors import LocalspecError, OutOfResourcesError
+
+    kind = OutOfResourcesError if error.errno in (ENOSPC, EDQUOT, EFBIG) else LocalspecError
+    return kind(
+        f"Cannot write {path}: {error.strerror or error}.", f"Name another file: {option} FILE"
+    )
 
 
 def _json(report: "BenchReport") -> str:

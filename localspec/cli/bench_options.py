@@ -26,7 +26,8 @@ Arms = Annotated[
         _WHAT,
         "--arms",
         metavar="A,B,…",
-        help="Of plain, auto, lookup, none, fixed:N, threshold:P; plain is always among them.",
+        help="Of plain; auto (decides by itself); lookup (drafts from the text alone); fixed:N;"
+        " threshold:P; none (as plain, once more). plain is always among them.",
     ),
 ]
 Suite = Annotated[

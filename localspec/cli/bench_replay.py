@@ -88,4 +88,12 @@ def _names(policies: str | None) -> tuple[str, ...]:
 def _write(path: Path, found: object) -> None:
     from json import dumps
 
-    path.write_text(dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    from localspec.cli.bench_files import unwritable
+    from localspec.paths import expanded
+
+    # half of a surrogate pair, which a file's name may hold, has no UTF-8
+    text = dumps(found, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    try:
+        expanded(path).write_bytes(text + b"\n")
+    except OSError as error:
+        raise unwritable(path, "--json", error) from error

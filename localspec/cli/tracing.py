@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from localspec.cli.options import Request
 from localspec.events import Notice
+from localspec.paths import expanded
 
 if TYPE_CHECKING:
     from localspec.errors import LocalspecError
@@ -43,7 +44,7 @@ class Tracing:
         runtime = session.runtime
         facts = trace_header(runtime, session.sampling, machine_facts(runtime))
         if self._writer is None:
-            self._writer = TraceWriter(self._path.expanduser(), facts, self._failed)
+            self._writer = TraceWriter(expanded(self._path), facts, self._failed)
         else:
             self._writer.header(facts)
         session.on_round = self._writer.listener(

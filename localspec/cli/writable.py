@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from localspec.errors import UsageError
+from localspec.paths import expanded
 
 
 def check_writable(
@@ -21,7 +22,7 @@ def check_writable(
         UsageError: one cannot, is an input, or two options name the same file.
     """
     seen: dict[Path, str] = {}
-    read = {Path(os.path.realpath(Path(path).expanduser())) for path in inputs if path is not None}
+    read = {Path(os.path.realpath(expanded(path))) for path in inputs if path is not None}
     for option, path in files.items():
         if path is None:
             continue
@@ -46,7 +47,7 @@ def _try(option: str, path: Path) -> Path:
     """The file itself, behind links, after it was opened and left as it was."""
     hint = f"Name a file in a folder that exists and may be written: {option} FILE"
     try:
-        path = path.expanduser()
+        path = expanded(path)
         place, before = Path(os.path.realpath(path)), path.exists()
         if before and not (path.is_file() or path.is_dir()):
             # to open and close a pipe would tell its reader that all is over
@@ -58,7 +59,7 @@ def _try(option: str, path: Path) -> Path:
             place.unlink()
     except OSError as error:
         raise UsageError(f"Cannot write {path}: {error.strerror or error}.", hint) from error
-    except (RuntimeError, ValueError) as error:
-        # no such user's home; a NUL character
+    except ValueError as error:
+        # a NUL character
         raise UsageError(f"Cannot write {path}: {error}.", hint) from error
     return place

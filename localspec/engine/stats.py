@@ -88,8 +88,13 @@ class SequenceStats:
     @property
     def times_plain(self) -> float | None:
         """Rate of this answer / rate of its plain rounds; None while either is unknown, and where
-        nothing was drafted: then there is nothing to compare."""
-        if not self.drafted:
+        nothing was drafted: then there is nothing to compare.
+
+        Plain rounds count with their median on both sides, so that a stall in one of them is no gain
+        or loss of drafting.
+        """
+        if not self.drafted or len(self.plain_s) < _PLAIN_ROUNDS_NEEDED:
             return None
-        plain, rate = self.plain_tokens_per_s, self.tokens_per_s
-        return rate / plain if plain and rate else None
+        plain = median(self.plain_s)
+        seconds = self.decode_s - sum(self.plain_s) + len(self.plain_s) * plain
+        return self.n_decoded * plain / seconds

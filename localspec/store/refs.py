@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localspec.errors import NotFoundError, UsageError
+from localspec.paths import expanded
 from localspec.recipe import NAME
 from localspec.store.names import split_parts
 
@@ -77,7 +78,7 @@ def parse_ref(text: str) -> ModelRef:
     text = text.strip()
     if not text or "\0" in text:
         raise UsageError("The model's name is empty.", _FORMS)
-    path = _expanded(text)
+    path = expanded(text)
     if _is_file(path):
         return LocalFile(first_part(path))
     if _LOOKS_LIKE_PATH.match(text):
@@ -92,14 +93,6 @@ def parse_ref(text: str) -> ModelRef:
     if not NAME.fullmatch(text):
         raise UsageError(f"'{text}' names no model.", _FORMS)
     return RecipeName(text)
-
-
-def _expanded(text: str) -> Path:
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:
-        # "~name" of a user that does not exist stays as it is and will not be found.
-        return Path(text)
 
 
 def _is_file(path: Path) -> bool:

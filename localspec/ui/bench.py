@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localspec.results import ArmSummary, BenchReport
+from localspec.results import FEW_PROMPTS, ArmSummary, BenchReport
 from localspec.ui.sanitize import safe_for_terminal
 from localspec.ui.transient import TransientLine
 
@@ -17,6 +17,10 @@ _LEGEND = (
     "× plain: geometric mean over prompts and its 95 % interval; round: tokens a verify pass;"
     " first: time to the first token; same: answers with the tokens of plain"
 )
+_ROOMY, _ROOM = 76, 50
+_NARROW = ("median", "95 %", "first", "round")
+_NARROWEST = (*_NARROW, "worst", "same")
+"""Columns that are left out where there is no room for them."""
 
 
 class BenchLine(TransientLine):
@@ -36,7 +40,7 @@ def draw_bench(report: BenchReport, console: Console) -> None:
         )
         _draw_facts(report, console)
         return
-    console.print(_arms_table(report.summary))
+    console.print(_arms_table(report, console.width))
     console.print(Text(_LEGEND, "dim"))
     if len(_classes(report.summary)) > 1:
         console.print()
@@ -47,28 +51,34 @@ def draw_bench(report: BenchReport, console: Console) -> None:
     _draw_facts(report, console)
 
 
-def _arms_table(summary: Mapping[str, ArmSummary]) -> Table:
-    """A line an arm; it fits into 80 columns."""
+def _arms_table(report: BenchReport, width: int) -> Table:
+    """A line an arm; it fits into 80 columns, and less of it into fewer."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    rows = {arm: _arm_cells(s, report.n_prompts(arm)) for arm, s in report.summary.items()}
+    left_out = () if width >= _ROOMY else _NARROW if width >= _ROOM else _NARROWEST
+    names = [name for name in next(iter(rows.values())) if name not in left_out]
     table.add_column("arm", no_wrap=True)
-    names = ("tok/s", "× plain", "95 %", "median", "worst", "accepted", "round", "first", "same")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    for arm, s in summary.items():
-        low, high = s.speedup_ci95
-        table.add_row(
-            Text(safe_for_terminal(arm), "cyan"),
-            f"{s.tokens_per_s:.1f}",
-            Text(f"{s.speedup_geomean:.2f}", _colour(s.speedup_geomean)),
-            f"{low:.2f}–{high:.2f}",
-            f"{s.speedup_median:.2f}",
-            f"{s.speedup_min:.2f}",
-            "" if s.acceptance_rate is None else f"{100 * s.acceptance_rate:.0f} %",
-            "" if s.tokens_per_round is None else f"{s.tokens_per_round:.2f}",
-            f"{s.ttft_s:.2f} s",
-            f"{s.identical}/{s.compared}" if s.compared else "",
-        )
+    for arm, cells in rows.items():
+        table.add_row(Text(safe_for_terminal(arm), "cyan"), *(cells[name] for name in names))
     return table
+
+
+def _arm_cells(s: ArmSummary, n_prompts: int) -> dict[str, str | Text]:
+    """What is said of an arm, by the name of the column."""
+    low, high = s.speedup_ci95
+    return {
+        "tok/s": f"{s.tokens_per_s:.1f}",
+        "× plain": Text(f"{s.speedup_geomean:.2f}", _colour(s.speedup_geomean)),
+        "95 %": f"{low:.2f}–{high:.2f}" if n_prompts >= FEW_PROMPTS else "",
+        "median": f"{s.speedup_median:.2f}",
+        "worst": f"{s.speedup_min:.2f}",
+        "accepted": "" if s.acceptance_rate is None else f"{100 * s.acceptance_rate:.0f} %",
+        "round": "" if s.tokens_per_round is None else f"{s.tokens_per_round:.2f}",
+        "first": f"{s.ttft_s:.2f} s",
+        "same": f"{s.identical}/{s.compared}" if s.compared else "",
+    }
 
 
 def _class_table(summary: Mapping[str, ArmSummary]) -> Table:
@@ -137,6 +147,11 @@ def _facts(report: BenchReport) -> list[str]:
         f"{r.arm} on {r.prompt_id} differs from plain at token {r.first_divergence}"
         for r in differing[:10]
     ]
+    if report.short:
+        names = ", ".join(report.short)
+        lines.append(f"too short to be timed, and in no figure: {names}")
+    if report.summary and max(map(report.n_prompts, report.summary)) < FEW_PROMPTS:
+        lines.append(f"fewer than {FEW_PROMPTS} prompts say little: no interval is shown")
     if not settings["complete"]:
         lines.append(f"not complete: {_count(len(report.runs), 'answer')} finished")
     return lines
@@ -162,8 +177,11 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def draw_changes(lines: Sequence[str], console: Console) -> None:
-    """What has changed since an earlier report, a line each."""
+def draw_changes(lines: Sequence[str], differences: Sequence[str], console: Console) -> None:
+    """What has changed since an earlier report, a line each, and what was measured otherwise."""
     console.print()
     for line in lines or ["Nothing has changed that can be compared."]:
         console.print(Text(safe_for_terminal(line)))
+    if differences:
+        said = f"Measured otherwise then: {'; '.join(differences)}"
+        console.print(Text(safe_for_terminal(said), "yellow"))

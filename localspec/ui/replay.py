@@ -15,6 +15,16 @@ from localspec.ui.sanitize import safe_for_terminal
 _ENOUGH = 0.9
 """Less known than this part of the proposals is worth a word."""
 
+_COLUMNS = ("× plain", "worst", "best", "of the oracle")
+_FEW_COLUMNS = ("× plain", "worst")
+_ROOMY = 60
+"""Columns of a terminal that all of them need."""
+_LEGEND = (
+    "auto begins each prompt with nothing learned, auto-run goes on from prompt to prompt, auto-tuned has"
+    " seen the others; the oracle knows which proposals are right, foresight only how sure the drafter"
+    " will be of them. Rates hold for answers as long as the recorded ones."
+)
+
 
 def draw_replay(found: Mapping[str, Any], console: Console) -> None:
     """The machine, a table of policies with the best of each kind marked, and what to know of it.
@@ -29,28 +39,39 @@ def draw_replay(found: Mapping[str, Any], console: Console) -> None:
     console.print()
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("policy", no_wrap=True)
-    for name in ("× plain", "worst", "best", "of the oracle"):
+    names = _COLUMNS if console.width >= _ROOMY else _FEW_COLUMNS
+    for name in names:
         table.add_column(name, justify="right", no_wrap=True)
+
+    def add(name: str, rates: Mapping[str, Any], style: str) -> None:
+        cells = _cells(rates, oracle)
+        table.add_row(safe_for_terminal(name), *(cells[column] for column in names), style=style)
+
     oracle = found["oracle"]["rate_vs_plain"]
     leaders = _leaders(found["policies"])
     for name, rates in found["policies"].items():
         style = "green" if name in leaders else ""
-        table.add_row(*_row(name, rates, oracle), style=style)
-    table.add_row(*_row("foresight", found["foresight"], oracle), style="dim")
-    table.add_row(*_row("oracle", found["oracle"], oracle), style="dim")
+        add(name, rates, style)
+    add("foresight", found["foresight"], "dim")
+    add("oracle", found["oracle"], "dim")
     if found["oracle_lookup"] != found["oracle"]:
-        table.add_row(*_row("oracle with look-up", found["oracle_lookup"], oracle), style="dim")
+        add("oracle with look-up", found["oracle_lookup"], "dim")
     console.print(table)
+    console.print(Text(_LEGEND, "dim"))
     console.print()
     for line in _notes(found):
         console.print(Text(safe_for_terminal(line), "dim"))
 
 
-def _row(name: str, rates: Mapping[str, Any], oracle: float) -> tuple[str, ...]:
-    by_prompt = rates["by_prompt"].values()
-    rate = rates["rate_vs_plain"]
-    share = f"{rate / oracle:.0%}"
-    return name, f"{rate:.2f}", f"{min(by_prompt):.2f}", f"{max(by_prompt):.2f}", share
+def _cells(rates: Mapping[str, Any], oracle: float) -> dict[str, str]:
+    """What is said of a policy, by the name of the column."""
+    by_prompt, rate = rates["by_prompt"].values(), rates["rate_vs_plain"]
+    return {
+        "× plain": f"{rate:.2f}",
+        "worst": f"{min(by_prompt):.2f}",
+        "best": f"{max(by_prompt):.2f}",
+        "of the oracle": f"{100 * rate / oracle:.0f} %",
+    }
 
 
 def _leaders(policies: Mapping[str, Any]) -> set[str]:

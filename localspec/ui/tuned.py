@@ -87,7 +87,7 @@ def _passes_table(passes_s: Mapping[int, float]) -> Table:
 
 def _depths_table(depths: list[DepthCost]) -> Table:
     """A line a depth."""
-    table = _table("depth", "a round costs, plain passes", "pays from an acceptance of")
+    table = _table("depth", "a round, in passes", "pays from acceptance")
     for depth in depths:
         pays = "never" if depth.break_even is None else f"{100 * depth.break_even:.0f} %"
         table.add_row(str(depth.depth), f"{depth.cost:.2f}", pays)

@@ -36,6 +36,7 @@ class FakePeer:
         key: what it wants.
         fault: "cut", "half", "end", "garbage", "list", "error", "silent", "empty", "no stream", or "".
         faults_after: answers that go well before that; the one to `check` counts.
+        content_type: of a stream.
         asked: the bodies that came, with the path and the key.
     """
 
@@ -49,6 +50,7 @@ class FakePeer:
     key: str | None = None
     fault: str = ""
     faults_after: int = 0
+    content_type: str = "text/event-stream"
     asked: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
     url: str = ""
     over: threading.Event = field(default_factory=threading.Event)
@@ -127,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._plain(200, {"choices": [{"message": {"content": "all at once"}}]})
             return
         self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Type", peer.content_type)
         if fault == "end":
             self.send_header("Connection", "close")
             self.close_connection = True

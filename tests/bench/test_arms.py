@@ -94,3 +94,14 @@ def test_what_cannot_run_is_refused(tiny: TinyModels) -> None:
         assert len(open_arms(default_arms(runtime.kind), runtime)) == 1
         with pytest.raises(UsageError, match="cannot take back"):
             open_arms(parse_arms("auto"), runtime)
+
+
+def test_numbers_with_zeros_before_them() -> None:
+    assert [s.name for s in parse_arms("fixed:" + "0" * 5000 + "4,fixed:00")] == [
+        "plain",
+        "fixed:4",
+        "fixed:0",
+    ]
+    for word in ("fixed:000099", "fixed:" + "9" * 5000, "fixed:", "fixed:٤", "fixed:0x1"):
+        with pytest.raises(UsageError):
+            parse_arms(word)

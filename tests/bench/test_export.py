@@ -7,15 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from localspec.bench.compare import compare, load_report
+from localspec.bench.compare import compare, differences, load_report
 from localspec.bench.export import to_csv, to_markdown
-from localspec.errors import UsageError
+from localspec.cli.bench_files import write_report
+from localspec.errors import LocalspecError, OutOfResourcesError, UsageError
 from localspec.results import ArmSummary, BenchReport, Run
+from localspec.ui.bench import draw_bench
 
 
-def report(speedup: float = 1.5, model: str = "A model") -> BenchReport:
-    run = Run("code-1", "code", "auto", 0, 96, 9.5, 0.8, 2.5, 0.4, True, None)
+def report(
+    speedup: float = 1.5, model: str = "A model", n_prompts: int = 1, tokens: int = 96
+) -> BenchReport:
+    run = Run("code-1", "code", "auto", 0, tokens, 9.5, 0.8, 2.5, 0.4, True, None)
+    runs = [replace(run, prompt_id=f"code-{i}") for i in range(1, n_prompts + 1)]
     summary = ArmSummary(
         speedup_geomean=speedup,
         speedup_median=speedup,
@@ -31,7 +37,7 @@ def report(speedup: float = 1.5, model: str = "A model") -> BenchReport:
         by_position=[(10, 8), (8, 4)],
     )
     return BenchReport(
-        {"cores": 2}, {"name": model}, None, {"tokens": 96}, [run], {"auto": summary}, 1000, 1.01
+        {"cores": 2}, {"name": model}, None, {"tokens": 96}, runs, {"auto": summary}, 1000, 1.01
     )
 
 
@@ -69,10 +75,59 @@ def test_a_report_is_read_back_and_compared(tmp_path: Path) -> None:
     del values["summary"]["auto"]["by_position"], values["runs"][0]["same_text"]
     path.write_text(json.dumps(values))
     assert load_report(path).summary["auto"].by_position == []
-    (change,) = compare(old, report(1.5))
+    (change,) = compare(report(1.2, n_prompts=5), report(1.5, n_prompts=6))
     assert change.apart
     assert "1.20 -> 1.50 × plain (beyond chance)" in str(change)
     assert not compare(old, report(1.25))[0].apart
+    # an interval over two prompts is the two of them
+    (change,) = compare(old, report(1.5, n_prompts=6))
+    assert "too few prompts" in str(change)
+
+
+def test_what_was_measured_otherwise_is_said() -> None:
+    old, new = report(), replace(report(model="Another"), settings={"tokens": 16, "seed": 1})
+    assert differences(old, report()) == []
+    assert differences(old, new) == ["tokens 96 -> 16", "seed None -> 1"]
+    other = replace(old, model={"name": "A", "file": "b.gguf"}, machine={"processor": "P"})
+    assert differences(old, other) == ["model None -> b.gguf", "machine None -> P"]
+
+
+def drawn(made: BenchReport, width: int) -> str:
+    facts = {"processor": "P", "threads": 2, "memory_bytes": 8e9, "system": "S"}
+    settings = {"prompts": 1, "tokens": 96, "temperature": 0.0, "seed": 0, "numerics": "exact"}
+    model = {"name": "M", "quantization": "Q4_K_M"}
+    whole = replace(
+        made,
+        machine={**facts, "llama_cpp_python": "0"},
+        settings={**settings, "complete": True},
+        model=model,
+    )
+    console = Console(width=width, file=io.StringIO(), highlight=False)
+    draw_bench(whole, console)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_few_prompts_have_no_interval() -> None:
+    assert "1.40–1.60" in drawn(report(n_prompts=5), 100)
+    few = drawn(report(n_prompts=4), 100)
+    assert "1.40–1.60" not in few
+    assert "fewer than 5 prompts" in few
+
+
+def test_answers_too_short_to_be_timed_are_named() -> None:
+    made = report(n_prompts=5)
+    made.runs.append(replace(made.runs[0], prompt_id="short-1", tokens=3))
+    assert "too short to be timed, and in no figure: short-1" in " ".join(drawn(made, 200).split())
+    assert "too short" not in drawn(report(n_prompts=5), 200)
+
+
+@pytest.mark.parametrize("width", [30, 40, 50, 60, 80, 120])
+def test_no_column_is_cut_in_a_narrow_terminal(width: int) -> None:
+    table = drawn(report(n_prompts=5), width).splitlines()[:2]
+    assert "…" not in "".join(table)
+    assert "× plain" in table[0]
+    assert "1.50" in table[1]
+    assert ("median" in table[0]) == (width >= 80)
 
 
 def changed(**values: object) -> bytes:
@@ -107,3 +162,16 @@ def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes, reason: st
         load_report(path)
     with pytest.raises(UsageError, match="No such file"):
         load_report(tmp_path / "absent.json")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_keeps_no_other_file_from_being_written(tmp_path: Path) -> None:
+    files = {"--json": Path("/dev/full"), "--csv": tmp_path / "a.csv"}
+    with pytest.raises(OutOfResourcesError, match="/dev/full"):
+        write_report(report(), files)
+    assert files["--csv"].read_text() == to_csv(report())
+
+
+def test_a_user_that_does_not_exist_is_no_failure_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(LocalspecError, match="nosuchuser"):
+        write_report(report(), {"--json": Path("~nosuchuser/x.json")})

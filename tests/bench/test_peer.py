@@ -1,12 +1,15 @@
 """A peer over real HTTP: what it is asked, what is measured of it, and every way it can fail."""
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import repeat
 
 import pytest
 
 from localspec.bench.peer import Peer
+from localspec.bench.stream import Faults, events_of
 from localspec.errors import LocalspecError, UsageError
 from localspec.messages import Message
 from tests.bench.peer_server import TIMINGS, FakePeer, serving
@@ -55,6 +58,62 @@ def test_a_server_that_times_itself(meet: Meet, peer: FakePeer) -> None:
         "drafted": 12,
         "accepted": 6,
     }
+
+
+@pytest.mark.parametrize("n", [-5, 1_000_000, 10**400, True, "7", None])
+def test_a_count_that_cannot_be_is_no_figure(meet: Meet, peer: FakePeer, n: object) -> None:
+    asked = meet(peer.url).check()
+    peer.usage = {"completion_tokens": n}
+    with pytest.raises(LocalspecError, match="tokens"):
+        asked.answer(TALK, 11, 0.0, 0)
+
+
+@pytest.mark.parametrize("n", [-5, 10**400, float("nan")])
+def test_timings_that_cannot_be_are_not_taken(meet: Meet, peer: FakePeer, n: float) -> None:
+    for name in ("predicted_n", "prompt_ms"):
+        peer.timings = {**TIMINGS, name: n}
+        assert not meet(peer.url).answer(TALK, 11, 0.0, 0).own_timings
+    peer.timings = {**TIMINGS, "draft_n": 5, "draft_n_accepted": 99}
+    reply = meet(peer.url).answer(TALK, 11, 0.0, 0)
+    assert (reply.drafted, reply.accepted) == (None, None)
+
+
+def test_an_answer_that_comes_at_once_has_no_rate(meet: Meet, peer: FakePeer) -> None:
+    peer.pieces = ("One, two", ", three")
+    assert meet(peer.url).answer(TALK, 11, 0.0, 0).tokens_per_s is None
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "hex", "idna", "undefined", "nope"])
+def test_a_stream_is_utf_8_whatever_it_says(meet: Meet, peer: FakePeer, charset: str) -> None:
+    peer.pieces, peer.content_type = (
+        ("Eins", " für", " alle"),
+        f"text/event-stream; charset={charset}",
+    )
+    assert meet(peer.url).answer(TALK, 11, 0.0, 0).text == "Eins für alle"
+
+
+@pytest.mark.parametrize("url", ["http://.../", f"http://{'a' * 300}.example/"])
+def test_a_host_that_cannot_be_one(meet: Meet, url: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        meet(url).check()
+    assert raised.value.hint
+
+
+def test_signs_of_life_are_no_answer() -> None:
+    def pings() -> Iterator[str]:
+        while True:
+            time.sleep(0.01)
+            yield ": ping"
+
+    with pytest.raises(LocalspecError, match="silent"):
+        list(events_of(pings(), Faults("http://h", None), 0.1))
+
+
+def test_an_answer_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localspec.bench.stream._MOST_EVENTS", 50)
+    endless = repeat('data: {"choices":[{"delta":{"content":"x"}}]}')
+    with pytest.raises(LocalspecError, match="without an end"):
+        list(events_of(endless, Faults("http://h", None), 60.0))
 
 
 def test_a_server_that_does_not_is_timed_by_its_stream(meet: Meet, peer: FakePeer) -> None:

@@ -1,11 +1,13 @@
 """Replays: the simulated clock, what a trace tells, the policies and the command."""
 
+import io
 import json
 import re
 from pathlib import Path
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 from localspec.bench.machines import Machine
@@ -30,6 +32,7 @@ from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence
 from localspec.errors import LocalspecError, UnsupportedFileError, UsageError
 from localspec.params import SamplingParams
+from localspec.ui.replay import draw_replay
 from tests.bench.made_up import OPEN, PREDICTABLE, write_trace
 
 COMMAND = typer.Typer()
@@ -303,12 +306,23 @@ def test_a_trace_without_a_drafter_model_cannot_be_replayed(tmp_path: Path) -> N
         read_answers([path])
 
 
+@pytest.mark.parametrize("width", [40, 50, 80])
+def test_no_column_is_cut_in_a_narrow_terminal(trace: Path, width: int) -> None:
+    found = replay(read_answers([trace]), machine(CHEAP, 0.1), ["plain", "auto"]).to_json()
+    console = Console(width=width, file=io.StringIO(), highlight=False)
+    draw_replay(found, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "…" not in text
+    assert ("of the oracle" in text) == (width >= 80)
+    assert "worst" in text
+
+
 def test_the_command_draws_and_writes(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.json"
     arguments = [str(trace), "--machine", "discrete-gpu", "--policies", "plain,fixed:4, auto"]
     done = CliRunner().invoke(COMMAND, [*arguments, "--json", str(out)])
     assert done.exit_code == 0, done.output
-    for word in ("fixed:4", "auto", "oracle", "discrete-gpu", "llama.cpp#5877"):
+    for word in ("fixed:4", "auto", "oracle", "foresight", "discrete-gpu", "llama.cpp#5877"):
         assert word in done.output
     found = json.loads(out.read_text())
     assert list(found["policies"]) == ["plain", "fixed:4", "auto"]

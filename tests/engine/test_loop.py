@@ -237,4 +237,17 @@ def test_nothing_drafted_is_compared_with_nothing() -> None:
     assert stats.times_plain is None
     stats.add_round(4, 3, 3, 3)
     stats.add_time(0.2, 4, plain=False)
-    assert stats.times_plain == pytest.approx(8 / 1.4 / 10.0)
+    # eight tokens in four plain rounds of 0.1 s and one of 0.2 s: the stall of 0.9 s is nobody's doing
+    assert stats.times_plain == pytest.approx(8 / 0.6 / 10.0)
+
+
+def test_drafts_that_brought_nothing_are_no_gain() -> None:
+    """Plain rounds of unlike length must not turn a loss into a gain."""
+    stats = SequenceStats()
+    for seconds in (0.1, 0.3, 0.3, 0.05, 0.3):
+        stats.add_round(1, 0, 0, 0)
+        stats.add_time(seconds, 1, plain=True)
+    stats.add_round(1, 2, 1, 0)
+    stats.add_time(0.35, 1, plain=False)
+    assert stats.times_plain is not None
+    assert stats.times_plain < 1.0
