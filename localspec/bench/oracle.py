@@ -2,7 +2,7 @@
 
 Two measures. The oracle knows which proposals are right, which nobody can. Foresight knows only what a
 drafter's confidence will be for all proposals, before they are made: no policy that goes by confidence
-can do better, so what lies between the two is not a policy's to have.
+can do better where `prior` is right for the pair, so what lies between the two is not a policy's to have.
 """
 
 from localspec.bench.machines import Machine
