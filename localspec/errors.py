@@ -10,6 +10,8 @@
 They are raised where the fault is known and caught once, in `cli/app.py`.
 """
 
+from errno import EDQUOT, EFBIG, ENOSPC
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -57,3 +59,11 @@ class PairMismatchError(LocalspecError):
     """The drafter cannot draft for the target (vocabulary, width or kind)."""
 
     exit_code = 6
+
+
+def unwritable(path: Path | str, option: str, error: OSError) -> LocalspecError:
+    """What to say of a file that an option named and that could not be written."""
+    kind = OutOfResourcesError if error.errno in (ENOSPC, EDQUOT, EFBIG) else LocalspecError
+    return kind(
+        f"Cannot write {path}: {error.strerror or error}.", f"Name another file: {option} FILE"
+    )

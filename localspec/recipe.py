@@ -18,6 +18,7 @@ from localspec.recipe_file import RecipeDrafterKind, RecipeFile, SourceTable, ch
 from localspec.recipe_file import SamplingDefaults as SamplingDefaults
 from localspec.recipe_file import Verified as Verified
 from localspec.sources import FileSource
+from localspec.textfile import read_text
 
 DEFAULT_RECIPE = "qwen2.5-coder-1.5b"
 
@@ -167,8 +168,7 @@ def read_recipe(path: Path) -> Recipe:
             f"{re.sub('[^A-Za-z0-9]+', '-', path.stem).strip('-') or 'mine'}.toml",
         )
     try:
-        # -sig, since Windows editors put a byte order mark in front
-        content = check_recipe(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        content = check_recipe(tomllib.loads(read_text(path)))
     except OSError as error:
         raise UnsupportedFileError(
             f"The recipe {path} cannot be read: {error.strerror or error}.",

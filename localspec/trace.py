@@ -22,7 +22,7 @@ from typing import Any, Self, TextIO
 
 from localspec.engine.loop import Round
 from localspec.engine.sequence import Sequence
-from localspec.errors import LocalspecError
+from localspec.errors import LocalspecError, unwritable
 
 VERSION = 1
 KIND = "localspec-trace"
@@ -151,10 +151,7 @@ class TraceWriter:
             # what is still to be flushed fails again
             with suppress(OSError):
                 file.close()
-        failure = LocalspecError(
-            f"Cannot write {self._name}: {error.strerror or error}.",
-            "Name another file: --trace FILE",
-        )
+        failure = unwritable(self._name, "--trace", error)
         if self._on_failure is None:
             raise failure from error
         self._on_failure(failure)

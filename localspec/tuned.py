@@ -10,6 +10,9 @@ VERSION = 1
 MOST_BY_OTHERS = 0.2
 """From this part of the processor's time on, used by other processes, a measurement is not kept."""
 
+FEW_TURNS = 3
+"""From so many measurements of each on, their median is past what one disturbance does."""
+
 
 @dataclass(frozen=True, slots=True)
 class DepthCost:
@@ -61,6 +64,7 @@ class Tuned:
         reading_s: the drafter, for each token of a text that it has to read.
         depths: what drafting so deep costs.
         alternatives: other ways of running the target.
+        n_turns: how often each was timed, where that was least.
         others: part of the processor's time that other processes used meanwhile, 0..1.
         stored: True if the choice was kept: not if others used much, or if nothing can be written.
     """
@@ -79,6 +83,7 @@ class Tuned:
     reading_s: float | None
     depths: list[DepthCost]
     alternatives: list[Alternative]
+    n_turns: int
     others: float
     stored: bool
 

@@ -78,6 +78,7 @@ class Tuner:
         self._pair, self._budget_s, self._on_loading = pair, budget_s, on_loading
         self._wishes = replace(wishes, n_threads=None, profile=False)
         self._random = random.Random(0)
+        self._n_turns = _MOST_TURNS
         self._started = perf_counter()
         self._report: Tuned | None = None
 
@@ -127,6 +128,7 @@ class Tuner:
                 reading_s=reading_s,
                 depths=depth_costs(passes_s, level_s or 0.0),
                 alternatives=alternatives,
+                n_turns=self._n_turns,
                 others=others,
                 stored=stored,
             )
@@ -204,6 +206,7 @@ class Tuner:
             for job in self._random.sample(list(jobs), len(jobs)):
                 samples[job].append(jobs[job]())
                 yield Step(what, self._used)
+        self._n_turns = min(self._n_turns, *(len(taken) for taken in samples.values()))
         return {job: median(taken) for job, taken in samples.items()}
 
 

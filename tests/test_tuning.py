@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,7 @@ def test_the_next_start_uses_what_was_found(tiny: TinyModels) -> None:
     assert {found.chosen.decode, found.chosen.verify} <= found.decode_s.keys()
     assert found.level_s is not None
     assert found.level_s > 0
+    assert found.n_turns >= 1
     assert [d.depth for d in found.depths] == list(range(1, 17))
     with Runtime(files, Wishes(n_ctx=512)) as runtime:
         assert runtime.threads == found.chosen
@@ -165,10 +167,17 @@ def test_what_was_found_is_said_in_words() -> None:
         reading_s=0.01,
         depths=depth_costs(passes, 0.05),
         alternatives=[],
+        n_turns=3,
         others=0.0,
         stored=True,
     )
     text = drawn(found)
+    assert "chance" not in text
+    assert "--no-profile" in text
+    assert "Timed once only" in drawn(replace(found, n_turns=1))
+    noisy = drawn(replace(found, others=0.5, stored=False))
+    assert "faster" not in noisy
+    assert "--no-profile" not in noisy
     assert "Threads chosen: 2 to decode, 4 to verify (25 % faster to decode)" in text
     assert "0.50 of a plain pass" in text
     assert "The easiest depth to pay is 1: its tokens must be accepted in 60 % of cases." in text

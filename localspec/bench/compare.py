@@ -10,24 +10,15 @@ from pydantic import TypeAdapter, ValidationError
 from localspec.errors import UsageError
 from localspec.faults import faults_of
 from localspec.results import FEW_PROMPTS, VERSION, ArmSummary, BenchReport
+from localspec.textfile import read_text
 
 _SHAPE = TypeAdapter(BenchReport)
 _NAMES = {"model": "file", "drafter": "file", "machine": "processor"}
-_COMPARED = (
-    *_NAMES,
-    *(
-        "suite",
-        "prompts",
-        "tokens",
-        "temperature",
-        "seed",
-        "numerics",
-        "ctx",
-        "max_depth",
-        "trace_full",
-    ),
+_SETTINGS = (
+    *("suite", "prompts", "tokens", "temperature", "seed"),
+    *("numerics", "ctx", "max_depth", "trace_full"),
 )
-"""Facts that the figures depend on."""
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +64,15 @@ def compare(old: BenchReport, new: BenchReport) -> list[Change]:
 
 def differences(old: BenchReport, new: BenchReport) -> list[str]:
     """What was measured otherwise, so that a change of figures may come from it, a phrase each."""
-    facts = [(_facts(old, part), _facts(new, part)) for part in ("model", "drafter", "machine")]
-    facts.append((old.settings, new.settings))
-    return [
-        f"{name} {then.get(name)} -> {now.get(name)}"
-        for then, now in facts
-        for name in _COMPARED
-        if then.get(name) != now.get(name)
-    ]
+    then, now = _facts(old), _facts(new)
+    return [f"{name} {then[name]} -> {now[name]}" for name in then if then[name] != now[name]]
 
 
-def _facts(report: BenchReport, part: str) -> dict[str, Any]:
-    return {part: (getattr(report, part) or {}).get(_NAMES[part])}
+def _facts(report: BenchReport) -> dict[str, Any]:
+    """What the figures depend on, by name."""
+    parts = {part: getattr(report, part) or {} for part in _NAMES}
+    facts = {part: parts[part].get(name) for part, name in _NAMES.items()}
+    return {**facts, **{name: report.settings.get(name) for name in _SETTINGS}}
 
 
 def load_report(path: Path) -> BenchReport:
@@ -94,11 +82,11 @@ def load_report(path: Path) -> BenchReport:
         UsageError: there is no such file, or it is not one of ours.
     """
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_text(path), parse_constant=_figure, parse_float=_figure)
     except OSError as error:
         raise _not_ours(path, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise _not_ours(path, "it is not JSON") from error
+        raise _not_ours(path, "it is not JSON, or holds what is no figure") from error
     if not isinstance(values, dict) or "version" not in values:
         raise _not_ours(path, "it holds something else")
     if values["version"] != VERSION:
@@ -107,8 +95,22 @@ def load_report(path: Path) -> BenchReport:
         return _SHAPE.validate_python(_named(values))
     except ValidationError as error:
         raise _not_ours(path, str(faults_of(error, "a benchmark")[0])) from error
-    except (KeyError, TypeError, AttributeError) as error:
-        raise _not_ours(path, f"{error} is missing or wrong") from error
+    except KeyError as error:
+        raise _not_ours(path, f"{error} is missing") from error
+    except (TypeError, AttributeError) as error:
+        raise _not_ours(path, "a part of it is of another kind") from error
+
+
+def _figure(text: str) -> float:
+    """A number with a point, as a benchmark can have one.
+
+    Raises:
+        ValueError: it is none: NaN, an infinity, or too large.
+    """
+    value = float(text)
+    if not abs(value) < _LARGEST:
+        raise ValueError(text)
+    return value
 
 
 def _named(values: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,9 @@ def to_markdown(report: BenchReport) -> str:
                 "tokens/s",
                 "× plain",
                 "95 %",
+                "median",
                 "worst",
+                "first token, s",
                 "accepted",
                 "tokens/round",
                 "identical",
@@ -59,7 +61,9 @@ def _arm(name: str, summary: ArmSummary) -> list[str]:
         f"{summary.tokens_per_s:.1f}",
         f"{summary.speedup_geomean:.2f}",
         f"{low:.2f}–{high:.2f}",
+        f"{summary.speedup_median:.2f}",
         f"{summary.speedup_min:.2f}",
+        f"{summary.ttft_s:.2f}",
         "" if summary.acceptance_rate is None else f"{summary.acceptance_rate:.0%}",
         _number(summary.tokens_per_round),
         f"{summary.identical} of {summary.compared}" if summary.compared else "",
@@ -82,7 +86,8 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 def _cell(value: object) -> str:
     """Text that stays within its cell and is shown as it is."""
-    text = " ".join(str(value).split())
+    words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(words.split()))
     for character in "\\|<>*_`[]":
         text = text.replace(character, f"\\{character}" if character != "<" else "&lt;")
     return text

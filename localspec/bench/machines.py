@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.faults import validated
 from localspec.paths import expanded
+from localspec.textfile import read_text
 
 _SUFFIX = ".toml"
 _HINT = (
@@ -22,6 +23,8 @@ _HINT = (
 )
 
 Cost = Annotated[float, Field(ge=0.001, le=1e6)]
+PassCost = Annotated[float, Field(ge=0.5, le=1e6)]
+"""No pass costs much less than a narrower one: the weights are read for both."""
 
 
 class Machine(BaseModel):
@@ -44,7 +47,7 @@ class Machine(BaseModel):
     name: str
     description: str
     source: str
-    rows: tuple[Cost, ...] = Field(min_length=2)
+    rows: tuple[PassCost, ...] = Field(min_length=2)
     level: Annotated[float, Field(ge=0.0, le=1e6)]
     levels: tuple[Cost, ...] = ()
     reading: Annotated[float, Field(ge=0.0, le=1e6)] = 0.0
@@ -106,7 +109,7 @@ def load_machine(name_or_path: str) -> Machine:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except UnicodeDecodeError as error:
         raise UnsupportedFileError(f"{path} is not a text file.", _HINT) from error
     except OSError as error:

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from localspec.bench.arms import PEER, PLAIN
+from localspec.bench.arm_names import PEER, PLAIN
 from localspec.bench.plots import Bar, bars, columns, course
 from localspec.bench.summary import summarise
 from localspec.results import ArmSummary, BenchReport, Run

@@ -4,6 +4,7 @@ llama.cpp's server ends an answer with a `timings` object (tools/server/README.m
 are those of `usage`, and the seconds are those between the first and the last piece that came.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from typing import Any, Self
 
 import httpx2
 
-from localspec.bench.stream import Faults, count_of, events_of, field_of, whole
+from localspec.bench.stream import Faults, count_of, events_of, field_of, read_whole, whole
 from localspec.errors import UsageError
 from localspec.messages import Message
 
@@ -28,6 +29,9 @@ _WARM_UP = [Message("user", "Count from one to ten.")]
 _WARM_UP_TOKENS = 8
 _PIECES = 3
 """An answer that comes in fewer pieces has no rate: its tokens were written before it was sent."""
+
+_AT_ONCE_S = 0.02
+"""Pieces that come within so short a time were written before they were sent, too."""
 
 _SPARE_TOKENS = 16
 """A token is a byte of text or more, but for some that are not shown."""
@@ -123,12 +127,15 @@ class Peer:
         Raises:
             LocalspecError: it cannot be reached, refuses, or does not answer as it should.
         """
-        with self._told():
-            listed = self._client.get(f"{self.url}/models", timeout=_LISTED_S)
+        with (
+            self._told(),
+            self._client.stream("GET", f"{self.url}/models", timeout=_LISTED_S) as response,
+        ):
             # not every server has a list of models
-            if listed.status_code not in (404, 405, 501):
-                self._faults.raise_for(listed)
-                self._learn(listed)
+            if response.status_code not in (404, 405, 501):
+                body = read_whole(response, self._faults, _LISTED_S)
+                self._faults.raise_for(response.status_code, body)
+                self._learn(body)
         self.answer(_WARM_UP, _WARM_UP_TOKENS, 0.0, 0)
         self._replies.clear()
         return self
@@ -167,8 +174,8 @@ class Peer:
             self._client.stream("POST", f"{self.url}/chat/completions", json=asked) as response,
         ):
             if response.status_code != httpx2.codes.OK:
-                response.read()
-                self._faults.raise_for(response)
+                body = read_whole(response, self._faults, _LISTED_S)
+                self._faults.raise_for(response.status_code, body)
             # event streams are UTF-8 by their specification, whatever a header says
             response.encoding = "utf-8"
             events = events_of(response.iter_lines(), self._faults, self._silent_s)
@@ -176,9 +183,9 @@ class Peer:
         self._replies.append(reply)
         return reply
 
-    def _learn(self, listed: httpx2.Response) -> None:
+    def _learn(self, listed: bytes) -> None:
         try:
-            models = field_of(listed.json(), "data", list)
+            models = field_of(json.loads(listed), "data", list)
         except (ValueError, RecursionError) as error:
             raise self._faults.unreadable("a list of models that is not JSON") from error
         first = models[0] if models else None
@@ -230,7 +237,7 @@ def _listened(events: Iterator[dict[str, Any]], started: float, faults: Faults) 
         if tokens is None:
             raise faults.unreadable("no count of its tokens (neither usage nor timings)")
         seconds = last - first if first and last and n_pieces >= _PIECES else 0.0
-        rate = (tokens - 1) / seconds if tokens > 1 and seconds > 0 else None
+        rate = (tokens - 1) / seconds if tokens > 1 and seconds > _AT_ONCE_S else None
         reply = Reply(written, tokens, rate, (first or ended) - started)
     if reply.tokens > n_bytes + _SPARE_TOKENS:
         raise faults.unreadable(f"{n_bytes} bytes of text and says these are {reply.tokens} tokens")

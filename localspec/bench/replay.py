@@ -13,6 +13,7 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+from localspec.bench.arm_names import ArmSpec, numbered
 from localspec.bench.machines import Machine
 from localspec.bench.oracle import foresight_rate, oracle_rate
 from localspec.bench.proposals import DEPTH, Answer, recall
@@ -171,17 +172,15 @@ def policy_maker(name: str) -> Callable[[], DepthPolicy]:
     Raises:
         UsageError: no such policy, with the one that was probably meant.
     """
-    kind, _, value = name.strip().partition(":")
-    try:
-        if kind == "fixed" and 0 <= int(value) <= 64:
-            return lambda: FixedDepth(int(value))
-        if kind == "threshold" and 0.0 <= float(value) <= 1.0:
-            return lambda: ThresholdDepth(DEPTH, float(value))
-    except ValueError:
-        pass
-    if not value and kind == "plain":
+    spec = numbered(name, "policy", "--policies") or ArmSpec(name)
+    depth, threshold = spec.depth, spec.threshold
+    if depth is not None:
+        return lambda: FixedDepth(depth)
+    if threshold is not None:
+        return lambda: ThresholdDepth(DEPTH, threshold)
+    if name == "plain":
         return NoDraft
-    if not value and kind in ("auto", "auto-run", "auto-tuned"):
+    if name in ("auto", "auto-run", "auto-tuned"):
         return lambda: MarginDepth(DEPTH)
     close = difflib.get_close_matches(name, _KINDS, n=1, cutoff=0.4)
     meant = f"Did you mean {close[0]}? " if close else ""

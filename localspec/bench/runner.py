@@ -14,7 +14,8 @@ from time import perf_counter
 from typing import Any
 
 from localspec.bench.answering import Answer, Answering, added
-from localspec.bench.arms import AUTO, PEER, PLAIN, Arm
+from localspec.bench.arm_names import AUTO, PEER, PLAIN
+from localspec.bench.arms import Arm
 from localspec.bench.asking import Answerer, PeerAnswer, ask
 from localspec.bench.machine import (
     file_facts,
@@ -29,9 +30,11 @@ from localspec.engine.margin import MarginDepth
 from localspec.engine.sequence import common_prefix
 from localspec.errors import LocalspecError
 from localspec.events import Notice
+from localspec.pair import DrafterKind
 from localspec.params import SamplingParams
 from localspec.results import LEAST_TOKENS, BenchReport, PositionCounts, Run
 from localspec.runtime import Runtime
+from localspec.store.header import Header
 from localspec.trace import TraceWriter
 
 _WARM_UP_TOKENS, _WARM_UP_DEPTH = 16, 2
@@ -157,12 +160,12 @@ class Bench:
         """What was measured so far."""
         runtime, plan = self._runtime, self._plan
         header = runtime.drafter_header
-        takes_part = any(arm.kind == "draft-model" for arm in self._arms.values())
+        kinds = {arm.kind for arm in self._arms.values()}
         seed = plan.sampling.seed
         return BenchReport(
             machine=self._machine,
             model=file_facts(runtime.header),
-            drafter=file_facts(header) if header is not None and takes_part else None,
+            drafter=_drafter_facts(header, kinds),
             settings={
                 **plan.facts,
                 "arms": self._names,
@@ -312,6 +315,13 @@ class Bench:
             return None
         errors = [e for c in policy.calibrations.values() if (e := c.error) is not None]
         return sum(errors) / len(errors) if errors else None
+
+
+def _drafter_facts(header: Header | None, kinds: set[DrafterKind]) -> dict[str, Any] | None:
+    """Who drafted: a model, or the text alone; None if no arm had a drafter."""
+    if header is not None and "draft-model" in kinds:
+        return file_facts(header)
+    return None if kinds == {"none"} else {"name": "look-up in the text"}
 
 
 def _turn_ids(prompt: BenchPrompt) -> Iterator[str]:

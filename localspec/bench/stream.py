@@ -17,6 +17,9 @@ _LARGEST = 2**31
 _MOST_EVENTS = 100_000
 """Pieces of an answer; a piece is a token or more, and no answer of a benchmark is so long."""
 
+_MOST_BYTES = 8 * 2**20
+"""Of a list of models, or of what a server says of a failure."""
+
 T = TypeVar("T")
 
 
@@ -55,16 +58,16 @@ class Faults:
         self.url = url
         self.key = key
 
-    def raise_for(self, response: httpx2.Response) -> None:
+    def raise_for(self, status: int, body: bytes) -> None:
         """Do nothing if it went well.
 
         Args:
-            response: all of it has been read.
+            status: HTTP's.
+            body: of the response.
 
         Raises:
             LocalspecError: it went wrong.
         """
-        status = response.status_code
         if status == httpx2.codes.OK:
             return
         if status in _REFUSED:
@@ -75,7 +78,7 @@ class Faults:
                 f"{wanted} is wanted: export OPENAI_API_KEY=…",
             )
         try:
-            said = self._words(response.json())
+            said = self._words(json.loads(body))
         except (ValueError, RecursionError):
             said = ""
         if status == httpx2.codes.NOT_FOUND:
@@ -139,6 +142,27 @@ class Faults:
         if self.key:
             said = said.replace(self.key, "…")
         return ": " + said[:_LONGEST_WORDS].rstrip(".")
+
+
+def read_whole(response: httpx2.Response, faults: Faults, most_s: float) -> bytes:
+    """All of an answer that should be short.
+
+    Args:
+        response: not yet read.
+        faults: how to say what is wrong.
+        most_s: seconds after which it is given up, even if it goes on coming.
+
+    Raises:
+        LocalspecError: there is no end to it.
+    """
+    parts: list[bytes] = []
+    n_bytes, started = 0, perf_counter()
+    for part in response.iter_bytes():
+        parts.append(part)
+        n_bytes += len(part)
+        if n_bytes > _MOST_BYTES or perf_counter() - started > most_s:
+            raise faults.unreadable("an answer without an end")
+    return b"".join(parts)
 
 
 def events_of(

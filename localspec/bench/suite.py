@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeGuard, cast
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.messages import Message, Role
 from localspec.paths import expanded
+from localspec.textfile import read_text
 
 BUILT_IN = "builtin"
 _SHIPPED = {BUILT_IN: "suite.jsonl"}
@@ -51,7 +52,7 @@ def load_suite(name_or_path: str) -> list[BenchPrompt]:
         return parse_suite(source.read_text(encoding="utf-8"), name_or_path)
     path = expanded(name_or_path)
     try:
-        return parse_suite(path.read_bytes().decode("utf-8-sig"), str(path))
+        return parse_suite(read_text(path), str(path))
     except FileNotFoundError as error:
         raise _unknown(name_or_path) from error
     except UnicodeDecodeError as error:

@@ -1,5 +1,6 @@
 """Reads what `localspec/trace.py` wrote: the rounds of each recorded answer."""
 
+import io
 import json
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -8,9 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.faults import faults_of
+from localspec.textfile import read_text
 from localspec.trace import KIND, VERSION
 
 _HINT = "Record one: localspec bench --trace FILE --trace-full"
+
+MOST_TEMPERATURE = 1000.0
+_MOST_BYTES = 512 * 2**20
 
 Tokens = list[Annotated[int, Field(ge=0)]]
 Confidence = Annotated[float, Field(ge=0.0, le=1.000001)]
@@ -74,8 +79,7 @@ class RecordedPrompt(BaseModel):
     @property
     def temperature(self) -> float:
         """Temperature of the recording, 0 if it does not say."""
-        said = self.header.get("temperature")
-        return float(said) if isinstance(said, int | float) else 0.0
+        return float(self.header.get("temperature", 0.0))
 
 
 def read_trace(path: Path) -> list[RecordedPrompt]:
@@ -120,8 +124,7 @@ def read_trace(path: Path) -> list[RecordedPrompt]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        with path.open(encoding="utf-8") as file:
-            return list(file)
+        return list(io.StringIO(read_text(path, _MOST_BYTES), newline=None))
     except FileNotFoundError as error:
         raise NotFoundError(f"There is no trace file {path}.", _HINT) from error
     except UnicodeDecodeError as error:
@@ -144,7 +147,11 @@ def _header(path: Path, number: int, line: str) -> dict[str, Any]:
             f"{path} is a trace of version {header.get('version')}; this localspec reads {VERSION}.",
             "Record it again, or use the localspec that wrote it",
         )
-    return header
+    hottest = MOST_TEMPERATURE
+    match header.get("temperature", 0.0):
+        case int(t) | float(t) if 0 <= t <= hottest:
+            return header
+    _wrong(path, number, f"has a temperature that is not between 0 and {hottest:g}")
 
 
 def _check(path: Path, number: int, done: RecordedRound, place: int) -> None:

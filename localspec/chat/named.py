@@ -6,6 +6,7 @@ from pathlib import Path
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
 from localspec.paths import expanded
+from localspec.textfile import read_text
 
 _SUFFIX = ".jinja"
 
@@ -42,7 +43,7 @@ def named_template(name_or_path: str) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except UnicodeDecodeError as error:
         raise UnsupportedFileError(
             f"{path} is not a text file.", "A chat template is a Jinja file in UTF-8."

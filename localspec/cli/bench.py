@@ -79,8 +79,10 @@ def measure(request: BenchRequest) -> None:
     Raises:
         LocalspecError: anything that stands in the way.
         KeyboardInterrupt: it was stopped; what was finished has been shown and written.
+        Terminated: the process was asked to end; the same.
     """
-    from localspec.bench.arms import default_arms, open_arms, parse_arms
+    from localspec.bench.arm_names import default_arms, parse_arms
+    from localspec.bench.arms import open_arms
     from localspec.bench.suite import load_suite, spread
     from localspec.cli.opening import local_pair, opened_runtime
     from localspec.cli.writable import check_writable
@@ -130,27 +132,30 @@ def _run(made: "Bench", request: BenchRequest, old: "BenchReport | None") -> Non
     """Run it, then show and write what was finished, however it ended."""
     from localspec.cli.bench_files import write_report
     from localspec.errors import LocalspecError
+    from localspec.termination import Terminated
 
-    failure: LocalspecError | None = None
-    stopped = False
+    ending: LocalspecError | KeyboardInterrupt | Terminated | None = None
     try:
-        stopped = _watched(made, request)
-    except LocalspecError as error:
-        failure = error
+        _watched(made, request)
+        ending = made.failure
+    except (LocalspecError, KeyboardInterrupt, Terminated) as error:
+        ending = error
     report = made.report()
-    if report.runs or not (failure or stopped):
+    if report.runs or ending is None:
         try:
             write_report(report, request.files)
         finally:
             _draw(report, old)
-    if failure or made.failure:
-        raise failure or made.failure  # type: ignore[misc]
-    if stopped:
-        raise KeyboardInterrupt
+    if ending is not None:
+        raise ending
 
 
-def _watched(made: "Bench", request: BenchRequest) -> bool:
-    """Run with a line of progress; True if Ctrl-C ended it."""
+def _watched(made: "Bench", request: BenchRequest) -> None:
+    """Run with a line of progress.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
     from contextlib import closing
 
     from localspec.ui.bench import BenchLine
@@ -163,8 +168,7 @@ def _watched(made: "Bench", request: BenchRequest) -> bool:
         for step in steps:
             line.show(step.done, step.total, step.prompt_id, step.arm, step.left_s)
             if key.requested:
-                return True
-    return False
+                raise KeyboardInterrupt
 
 
 def _draw(report: "BenchReport", old: "BenchReport | None") -> None:

@@ -1,14 +1,13 @@
 """The files that `bench` writes after the run."""
 
 from collections.abc import Callable, Mapping
-from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from localspec.errors import unwritable
 from localspec.paths import expanded
 
 if TYPE_CHECKING:
-    from localspec.errors import LocalspecError
     from localspec.results import BenchReport
 
 
@@ -33,16 +32,6 @@ def write_report(report: "BenchReport", files: Mapping[str, Path | None]) -> Non
             failures.append(unwritable(path, option, error))
     if failures:
         raise failures[0]
-
-
-def unwritable(path: Path, option: str, error: OSError) -> "LocalspecError":
-    """What to say of a file that could not be written."""
-    from localspec.errors import LocalspecError, OutOfResourcesError
-
-    kind = OutOfResourcesError if error.errno in (ENOSPC, EDQUOT, EFBIG) else LocalspecError
-    return kind(
-        f"Cannot write {path}: {error.strerror or error}.", f"Name another file: {option} FILE"
-    )
 
 
 def _json(report: "BenchReport") -> str:

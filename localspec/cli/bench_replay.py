@@ -88,7 +88,7 @@ def _names(policies: str | None) -> tuple[str, ...]:
 def _write(path: Path, found: object) -> None:
     from json import dumps
 
-    from localspec.cli.bench_files import unwritable
+    from localspec.errors import unwritable
     from localspec.paths import expanded
 
     # half of a surrogate pair, which a file's name may hold, has no UTF-8

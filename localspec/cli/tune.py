@@ -14,7 +14,11 @@ def tune(
     budget: Annotated[
         float,
         typer.Option(
-            "--budget", min=1.0, max=3600.0, metavar="S", help="Seconds that measuring may take."
+            "--budget",
+            min=1.0,
+            max=3600.0,
+            metavar="S",
+            help="Seconds that measuring may take; everything is timed once at least.",
         ),
     ] = 60.0,
     ctx: options.Ctx = None,

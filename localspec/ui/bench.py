@@ -126,7 +126,9 @@ def _facts(report: BenchReport) -> list[str]:
     machine, settings = report.machine, report.settings
     model = f"model {report.model['name']} {report.model['quantization']}"
     if report.drafter is not None:
-        model += f", drafter {report.drafter['name']} {report.drafter['quantization']}"
+        model += (
+            f", drafter {report.drafter['name']} {report.drafter.get('quantization', '')}".rstrip()
+        )
     lines = [
         f"{machine['processor']}, {machine['threads']} threads, {machine['memory_bytes'] / _GB:.0f} GB,"
         f" {machine['system']}, llama-cpp-python {machine['llama_cpp_python']}",

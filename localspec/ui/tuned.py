@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localspec.tuned import MOST_BY_OTHERS, Alternative, DepthCost, Tuned
+from localspec.tuned import FEW_TURNS, MOST_BY_OTHERS, Alternative, DepthCost, Tuned
 from localspec.ui.sanitize import safe_for_terminal
 
 _WORTH_SAYING = 0.03
@@ -35,12 +35,23 @@ def draw_tuned(tuned: Tuned, console: Console) -> None:
     for line in _said_of(tuned.alternatives):
         console.print(Text(line))
     console.print()
+    if tuned.n_turns < FEW_TURNS:
+        console.print(Text(_brief(tuned.n_turns), "yellow"))
     console.print(_end(tuned))
+
+
+def _brief(n_turns: int) -> str:
+    times = "once" if n_turns == 1 else f"{n_turns} times"
+    return (
+        f"Timed {times} only, so chance has a part in all of this."
+        "\n  Surer: localspec tune --budget 60, or more for a large model"
+    )
 
 
 def _end(tuned: Tuned) -> Text:
     if tuned.stored:
-        return Text("Kept: from now on every start of this pair uses this.", "bold")
+        kept = Text("Kept: from now on every start of this pair uses this.", "bold")
+        return kept.append("\n  To run without it: --no-profile, or --threads N", "not bold dim")
     if tuned.others >= MOST_BY_OTHERS:
         return Text(
             f"Not kept: other programs used {100 * tuned.others:.0f} % of the processor meanwhile."
@@ -74,6 +85,9 @@ def _chosen(tuned: Tuned) -> str:
         if gain > 1 + _WORTH_SAYING
     ]
     gain = ", ".join(gains) or "no faster than without tuning"
+    if tuned.others >= MOST_BY_OTHERS:
+        # what the noise made faster is no gain
+        return f"Fewest threads that were no slower: {threads}"
     return f"Threads chosen: {threads} ({gain})"
 
 

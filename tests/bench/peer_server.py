@@ -36,6 +36,7 @@ class FakePeer:
         key: what it wants.
         fault: "cut", "half", "end", "garbage", "list", "error", "silent", "empty", "no stream", or "".
         faults_after: answers that go well before that; the one to `check` counts.
+        endless_models: the list of models goes on for ever.
         content_type: of a stream.
         asked: the bodies that came, with the path and the key.
     """
@@ -50,6 +51,7 @@ class FakePeer:
     key: str | None = None
     fault: str = ""
     faults_after: int = 0
+    endless_models: bool = False
     content_type: str = "text/event-stream"
     asked: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
     url: str = ""
@@ -93,7 +95,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         peer = self.server.peer
-        if self._refused() or self.path != "/v1/models" or peer.models is None:
+        if peer.endless_models:
+            self._endless()
+        elif self._refused() or self.path != "/v1/models" or peer.models is None:
             self._plain(401 if self._refused() else 404, {"error": {"message": peer.words}})
         else:
             self._plain(200, {"object": "list", "data": peer.models})
@@ -122,6 +126,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def _endless(self) -> None:
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        while not self.server.peer.over.is_set():
+            self._put(b" " * 4096)
 
     def _stream(self, body: dict[str, Any], fault: str) -> None:
         peer = self.server.peer

@@ -2,7 +2,8 @@
 
 import pytest
 
-from localspec.bench.arms import default_arms, open_arms, parse_arms
+from localspec.bench.arm_names import default_arms, parse_arms
+from localspec.bench.arms import open_arms
 from localspec.engine.depth import FixedDepth, NoDraft, ThresholdDepth
 from localspec.engine.margin import MarginDepth
 from localspec.errors import UsageError
@@ -42,6 +43,7 @@ def test_names() -> None:
         ("fixed:x", "fixed:4"),
         ("threshold:2", "threshold:0.5"),
         ("threshold:nan", "threshold:0.5"),
+        ("threshold:0.\u0665", "threshold:0.5"),
         ("auto:3", "Arms: plain"),
         (" , ", "Arms: plain"),
     ],

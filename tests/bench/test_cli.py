@@ -179,8 +179,12 @@ def test_ctrl_c_while_a_peer_is_silent(pair: list[object], tmp_path: Path) -> No
     assert "peer" in [r["arm"] for r in json.loads(out.read_text())["runs"]]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process there")
-def test_ctrl_c_shows_and_writes_what_is_finished(pair: list[object], tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals for one process there")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_shows_and_writes_what_is_finished(
+    pair: list[object], tmp_path: Path, name: str
+) -> None:
+    number = signal.Signals[name]
     out, trace = tmp_path / "out.json", tmp_path / "t.jsonl"
     arguments = [*pair, "--repeat", 900, "-n", 12, "--limit", 8, "--json", out, "--trace", trace]
     process = subprocess.Popen(
@@ -192,9 +196,9 @@ def test_ctrl_c_shows_and_writes_what_is_finished(pair: list[object], tmp_path: 
     end = time.monotonic() + 30
     while time.monotonic() < end and not (trace.is_file() and trace.stat().st_size > 20_000):
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     shown, said = process.communicate(timeout=30)
-    assert process.returncode == 130, said.decode()
+    assert process.returncode == 128 + number, said.decode()
     assert b"Traceback" not in said
     assert b"not complete" in shown
     found = json.loads(out.read_text())

@@ -50,8 +50,12 @@ def test_csv_has_a_row_a_run() -> None:
 
 def test_markdown_shows_figures_and_keeps_names_in_their_place() -> None:
     text = to_markdown(report(model="a|b <script> `x`"))
-    assert "| auto | 9.5 | 1.50 | 1.40–1.60 | 1.10 | 80% | 2.50 | 1 of 1 |" in text
+    assert "| auto | 9.5 | 1.50 | 1.40–1.60 | 1.50 | 1.10 | 0.40 | 80% | 2.50 | 1 of 1 |" in text
     assert "a\\|b &lt;script\\> \\`x\\`" in text
+    assert "red \ufffd\\[31m" in to_markdown(report(model="red \x1b[31m"))
+    assert "arms: plain, auto" in to_markdown(
+        replace(report(), settings={"arms": ["plain", "auto"]})
+    )
     assert "at the start: 1.01" in text
     assert "Peer" not in text
 
@@ -140,19 +144,22 @@ def changed(**values: object) -> bytes:
     [
         (b"", "not JSON"),
         (b"\xff", "not JSON"),
+        (changed(drift=float("nan")), "no figure"),
+        (changed(drift=1e308), "no figure"),
+        (changed(runs=None), "of another kind"),
         (b"[]", "something else"),
         (b'{"version": 7}', "version is 7"),
-        (b'{"version": 1}', "missing or wrong"),
+        (b'{"version": 1}', "is missing"),
         (
             b'{"version": 1, "machine": {}, "model": {}, "drafter": null, "settings": {}, "runs": 3,'
             b' "summary": {}, "peak_memory_bytes": 1, "drift": null, "calibration_error": null}',
-            "missing or wrong",
+            "of another kind",
         ),
         (changed(summary={"auto": {"by_class": {}, "ttft_s": 10**401}}), "missing"),
         (changed(drift=10**401), "drift"),
         (changed(runs=[{"class": "code"}]), "runs.1.prompt_id is missing"),
         (changed(summary={"auto": {"by_class": {}, "tokens_per_s": "fast"}}), "is missing"),
-        (changed(runs=[3]), "missing or wrong"),
+        (changed(runs=[3]), "of another kind"),
     ],
 )
 def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:

@@ -76,9 +76,9 @@ def test_costs_are_read_off_the_table_and_go_on_beyond_it(tmp_path: Path) -> Non
         (GOOD.replace("[1.0, 1.5, 1.5, 2.5]", "1.0"), "rows must be a list"),
         (GOOD.replace("1.5, 2.5", '"x", 2.5'), "rows.3 must be a number"),
         (GOOD.replace("1.5, 2.5", "nan, 2.5"), "rows.3 must be"),
-        (GOOD.replace("1.5, 2.5", "1e-320, 2.5"), "rows.3 must be 0.001 or more"),
+        (GOOD.replace("1.5, 2.5", "1e-320, 2.5"), "rows.3 must be 0.5 or more"),
         (GOOD.replace("1.5, 2.5", "1e308, 2.5"), "rows.3 must be 1e+06 or less"),
-        (GOOD.replace("1.5, 2.5", "0, 2.5"), "rows.3 must be 0.001 or more"),
+        (GOOD.replace("1.5, 2.5", "0, 2.5"), "rows.3 must be 0.5 or more"),
         (GOOD + "speed = 3\n", "speed is not a field of a machine file"),
     ],
 )

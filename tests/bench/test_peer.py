@@ -146,6 +146,21 @@ def test_no_rate_where_there_is_none(meet: Meet, peer: FakePeer) -> None:
     assert meet(peer.url).answer(TALK, 1, 0.0, 0).tokens_per_s is None
 
 
+def test_a_list_of_models_without_an_end(
+    meet: Meet, peer: FakePeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localspec.bench.stream._MOST_BYTES", 100_000)
+    peer.endless_models = True
+    with pytest.raises(LocalspecError, match="without an end"):
+        meet(peer.url).check()
+
+
+def test_pieces_that_come_at_once_have_no_rate(meet: Meet, peer: FakePeer) -> None:
+    """A server that writes first and sends then would else be millions of tokens a second fast."""
+    peer.pause_s = 0.0
+    assert meet(peer.url).answer(TALK, 11, 0.0, 0).tokens_per_s is None
+
+
 def test_a_server_without_a_list_of_models(meet: Meet, peer: FakePeer) -> None:
     peer.models = None
     asked = meet(peer.url).check()

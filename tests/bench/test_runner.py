@@ -9,7 +9,8 @@ from itertools import groupby, pairwise
 import pytest
 
 from localspec.bench.answering import Answer, Answering
-from localspec.bench.arms import Arm, open_arms, parse_arms
+from localspec.bench.arm_names import parse_arms
+from localspec.bench.arms import Arm, open_arms
 from localspec.bench.runner import Bench, Plan
 from localspec.bench.suite import BenchPrompt, parse_suite
 from localspec.engine.depth import FixedDepth, NoDraft

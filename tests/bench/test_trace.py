@@ -18,7 +18,12 @@ from localspec.engine.drafters.draft_model import DraftModel
 from localspec.engine.loop import Engine, Round
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence
-from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.errors import (
+    LocalspecError,
+    NotFoundError,
+    OutOfResourcesError,
+    UnsupportedFileError,
+)
 from localspec.params import SamplingParams
 from localspec.trace import TraceWriter
 from tests.bench.made_up import write_trace
@@ -102,6 +107,10 @@ def test_header_says_what_it_is(trace: Path) -> None:
         (2, lambda v: (v.clear(), v.update(a=1)), "is missing"),
         (2, lambda v: (v.clear(), v.update(kind="localspec-trace", version=2)), "version 2"),
         (2, lambda v: (v.clear(), v.update(a="localspec-trace")), "neither a header"),
+        (1, lambda v: v.update(temperature=10**400), "temperature"),
+        (1, lambda v: v.update(temperature=float("nan")), "temperature"),
+        (1, lambda v: v.update(temperature=-1), "temperature"),
+        (1, lambda v: v.update(temperature="hot"), "temperature"),
     ],
 )
 def test_a_wrong_line_is_named(
@@ -123,6 +132,13 @@ def test_a_line_that_is_no_object_is_named(trace: Path, line: str) -> None:
     trace.write_text("\n".join(lines) + "\n")
     with pytest.raises(UnsupportedFileError, match="Line 6 of"):
         read_trace(trace)
+
+
+def test_a_byte_order_mark_is_no_fault(trace: Path) -> None:
+    """Windows editors put one in front."""
+    whole = read_trace(trace)
+    trace.write_bytes(b"\xef\xbb\xbf" + trace.read_bytes())
+    assert read_trace(trace) == whole
 
 
 def test_a_round_before_any_prompt(trace: Path) -> None:
@@ -242,7 +258,7 @@ def test_a_full_disk_from_the_start() -> None:
     with TraceWriter(Path("/dev/full"), {}, failures.append) as out:
         out.listener(iter(["a"]))(a_round())
     assert len(failures) == 1
-    with pytest.raises(LocalspecError, match="No space left"):
+    with pytest.raises(OutOfResourcesError, match="No space left"):
         TraceWriter(Path("/dev/full"), {})
 
 

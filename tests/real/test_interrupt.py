@@ -1,4 +1,4 @@
-"""Ctrl-C at each stage of a run: the text that came is kept, the exit code is 130, nothing is dumped."""
+"""Signals at each stage of a run: the text that came is kept, the exit code tells, nothing is dumped."""
 
 import os
 import signal
@@ -25,11 +25,11 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-def finish(process: subprocess.Popen[bytes]) -> tuple[bytes, str]:
-    process.send_signal(signal.SIGINT)
+def finish(process: subprocess.Popen[bytes], number: int = signal.SIGINT) -> tuple[bytes, str]:
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
     said = err.decode()
-    assert process.returncode == 130, said
+    assert process.returncode == 128 + number, said
     assert "Traceback" not in said
     return out, said
 
@@ -49,3 +49,13 @@ def test_while_loading() -> None:
     assert process.stderr is not None
     process.stderr.readline()
     finish(process)
+
+
+@pytest.mark.parametrize("loading", [True, False])
+def test_asked_to_end(loading: bool) -> None:
+    """SIGTERM during a callback from C must not get lost, and ends an answer in order."""
+    process = start("-n", "2000", "-v")
+    stream = process.stderr if loading else process.stdout
+    assert stream is not None
+    stream.read(20)
+    finish(process, signal.SIGTERM)
