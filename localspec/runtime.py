@@ -38,8 +38,12 @@ from localspec.profile import ProfileKey, file_key, load_profile, load_threads, 
 from localspec.store.architectures import require_runnable
 from localspec.store.header import Header, read_header
 from localspec.store.pairing import check_pair
+from localspec.store.recurrent import state_bytes
 
 _DEFAULT_CTX = 8192
+_MOST_STATES = 0.1
+"""Memory that recurrent states of the tokens of a draft may take, in sizes of the model's file."""
+
 _N_BATCH = 256
 """Tokens of a pass: as fast as larger ones on a CPU, and an answer can be stopped between two."""
 
@@ -162,28 +166,30 @@ class Runtime:
         self.numerics = numerics.mode
         target = stack.enter_context(self._load("target", self.pair.target, numerics))
         drafter = None
-        if self.pair.drafter is not None and target.can_roll_back:
+        if self.pair.drafter is not None:
             drafter = stack.enter_context(self._load("drafter", self.pair.drafter, numerics))
         self.vocab: Vocab = target.vocab
-        self.can_roll_back = target.can_roll_back
         self.n_ctx_train = target.n_ctx_train
         self.max_depth = self._max_depth(numerics)
         self._note_limits(target)
         self.profile_key = self._profile_key()
         settings = self._settings(numerics, target, drafter)
-        self.target = stack.enter_context(LlamaContext(target, settings))
+        self.target = stack.enter_context(
+            LlamaContext(target, replace(settings, copies=self._copies(self.header)))
+        )
         self.drafter: LlamaContext | None = None
-        if drafter is not None:
-            self.drafter = stack.enter_context(LlamaContext(drafter, settings))
-        self.drafters: dict[DrafterKind, Drafter] = {}
-        if target.can_roll_back:
-            self.drafters["lookup"] = LookupDrafter()
+        if drafter is not None and self.drafter_header is not None:
+            copies = self._copies(self.drafter_header)
+            self.drafter = stack.enter_context(
+                LlamaContext(drafter, replace(settings, copies=copies))
+            )
+        self.drafters: dict[DrafterKind, Drafter] = {"lookup": LookupDrafter()}
         if drafter is not None and self.drafter is not None:
             self.drafters["draft-model"] = DraftModel(
                 self.drafter, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
             )
         self.engine = Engine(self.target, [], NoDraft(), target.vocab.ends)
-        self.kind: DrafterKind = self.pair.kind if target.can_roll_back else "none"
+        self.kind: DrafterKind = self.pair.kind
         self.use(self.kind, self._policy(wishes.depth))
 
     def use(self, kind: DrafterKind, policy: DepthPolicy) -> None:
@@ -247,14 +253,7 @@ class Runtime:
     def _note_limits(self, target: LlamaModel) -> None:
         """Say where a wish cannot be fulfilled, so that nothing is cut in silence."""
         depth, n_ctx, kind = self._wishes.depth.depth, self._wishes.n_ctx, self.pair.kind
-        if kind != "none" and not target.can_roll_back:
-            self.notices.append(
-                Notice(
-                    f"{self.header.name} keeps recurrent state, which this version cannot roll back:"
-                    " it runs without drafts."
-                )
-            )
-        elif kind != "none" and depth is not None and depth > self.max_depth:
+        if kind != "none" and depth is not None and depth > self.max_depth:
             self.notices.append(
                 Notice(
                     f"Exact numerics draft at most {self.max_depth} tokens a round;"
@@ -286,7 +285,12 @@ class Runtime:
             n_outputs=(self.max_depth + 1) * wishes.n_seq_max,
             threads=self.threads,
             numerics=numerics,
+            n_draft=self.max_depth,
         )
+
+    def _copies(self, header: Header) -> bool:
+        """Whether the states of a draft's tokens would take too much memory to be kept one by one."""
+        return state_bytes(header) * self.max_depth > _MOST_STATES * header.size_bytes
 
     def _template_source(self) -> str | None:
         recipe = self.pair.recipe

@@ -227,14 +227,14 @@ class _Bed:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        cuts = runtime.can_roll_back
-        n_cells = min(_N_CELLS, runtime.target.n_ctx // 2)
-        self.n_cells = n_cells if cuts else 1
-        self.n_rows = runtime.max_depth + 1 if cuts else 1
+        self.n_cells = min(_N_CELLS, runtime.target.n_ctx // 2)
+        self.n_rows = runtime.max_depth + 1
         self.verify_rows = min(_VERIFY_ROWS, self.n_rows)
         self.thread_counts = [runtime.threads.decode] if computes_on_gpu() else thread_counts()
         self.target = TimedPasses(runtime.target, self.n_cells)
-        self.drafter = None if runtime.drafter is None else TimedPasses(runtime.drafter, n_cells)
+        self.drafter = (
+            None if runtime.drafter is None else TimedPasses(runtime.drafter, self.n_cells)
+        )
 
 
 def _other_ways(runtime: Runtime) -> list[_Way]:

@@ -6,7 +6,7 @@ never asks it. `lookup` decides by measured costs as `auto` does, with the text 
 
 from dataclasses import dataclass, field
 
-from localspec.bench.arm_names import NONE, PLAIN, ArmSpec
+from localspec.bench.arm_names import ArmSpec
 from localspec.engine.depth import DepthPolicy, FixedDepth, NoDraft, ThresholdDepth
 from localspec.engine.drafters.lookup import LookupDrafter
 from localspec.engine.margin import MarginDepth
@@ -51,15 +51,9 @@ def open_arms(specs: list[ArmSpec], runtime: Runtime) -> list[Arm]:
     """The arms on an opened runtime.
 
     Raises:
-        UsageError: the model cannot be rolled back, so nothing can draft, or an arm drafts deeper
-            than the runtime was opened for.
+        UsageError: an arm drafts deeper than the runtime was opened for.
     """
     for spec in specs:
-        if spec.name not in (PLAIN, NONE) and not runtime.drafters:
-            raise UsageError(
-                f"{runtime.header.name} cannot take back a draft, so {spec.name} cannot run on it.",
-                "--arms plain",
-            )
         if spec.depth is not None and spec.depth > runtime.max_depth:
             exact = ", or --numerics fast" if runtime.numerics == "exact" else ""
             raise UsageError(
@@ -72,8 +66,6 @@ def open_arms(specs: list[ArmSpec], runtime: Runtime) -> list[Arm]:
 def _open(spec: ArmSpec, runtime: Runtime) -> Arm:
     # a pair without a drafter model can still look up
     kind: DrafterKind = "draft-model" if "draft-model" in runtime.drafters else "lookup"
-    if not runtime.drafters:
-        kind = "none"
     if spec.depth is not None:
         return Arm(spec.name, kind, FixedDepth(spec.depth))
     if spec.threshold is not None:

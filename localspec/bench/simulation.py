@@ -8,6 +8,7 @@ time from a machine's cost curve. The unit of time is a plain pass with one row.
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from localspec.batch import Batch
 from localspec.bench.machines import Machine
 from localspec.bench.proposals import Answer
 from localspec.engine.depth import DepthPolicy, Outcome, Verdicts
@@ -51,6 +52,9 @@ class RecordedDrafter:
     def n_behind(self, sequence: Sequence) -> int:
         n = len(sequence.tokens) - self._held[sequence.seq_id]
         return n if self._reads else min(n, 2)
+
+    def process(self, batch: Batch) -> None:
+        """Nothing: it reads the text alone."""
 
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         grown = []
@@ -159,6 +163,7 @@ class Simulation:
         self._arm.policy.prefilled(n, n * self._machine.reading / level if level else 0.0)
         for drafter in self._arm.drafters:
             drafter.begin(s)
+        s.n_past = len(s.tokens)
         s.tokens.append(answer.tokens[0])
         return s
 
@@ -226,6 +231,7 @@ class Simulation:
             n += 1
         new = answer.tokens[place : place + n + 1]
         s.tokens += new
+        s.n_past = len(s.tokens) - 1
         self.tally.tokens += len(new)
         for drafter in self._arm.drafters:
             drafter.accept(draft, n)

@@ -19,7 +19,7 @@ class Memory(Protocol):
     """What a model remembers of each sequence (its KV cache), whatever its kind."""
 
     def mark(self, seq_id: int) -> None:
-        """Promise that a later `keep` may go back to where the sequence stands now."""
+        """What follows may be taken back: a later `keep` may go back to where the sequence stands now."""
 
     def keep(self, seq_id: int, n_past: int) -> int:
         """Forget everything of a sequence but its first `n_past` tokens.
@@ -54,4 +54,42 @@ class Model(Protocol):
 
         Returns:
             Logits, shape (number of outputs, n_vocab): a view that the next call overwrites.
+        """
+
+
+class States(Protocol):
+    """Shows the hidden states of a model's last pass, for drafters that read them."""
+
+    width: int
+
+    def rows(self, n_tokens: int) -> NDArray[np.float32]:
+        """The state after each token of the last pass, in its order.
+
+        Args:
+            n_tokens: of that pass.
+
+        Returns:
+            Shape (n_tokens, width): a view that the next pass overwrites.
+        """
+
+
+class Head(Protocol):
+    """A head opened for decoding: each token comes with a state."""
+
+    n_batch: int
+    """Largest number of tokens in one pass."""
+    memory: Memory
+
+    def read(
+        self, batch: Batch, states: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Run one pass.
+
+        Args:
+            batch: the tokens.
+            states: one a token, shape (len(batch), width).
+
+        Returns:
+            Logits, shape (number of outputs, n_vocab), and the head's own state after each token, shape
+            (len(batch), width): views that the next call overwrites.
         """

@@ -161,6 +161,8 @@ class Engine:
         # 2) one batch for all, one target pass
         batch, spans = self._lay_out(drafts)
         rows = self.target.decode(batch)
+        for drafter in self.drafters:
+            drafter.process(batch)
         # 3) walk the rows, 4) roll memory back to what stays, 5) tell drafters and policy
         verdicts = [self._settle(span, rows) for span in spans]
         done = perf_counter()
@@ -215,9 +217,10 @@ class Engine:
         for s in active:
             room = self.target.n_ctx - len(s.tokens) - 1
             left = room if s.max_tokens is None else s.max_tokens - s.n_generated - 1
-            # What memory had to forget is read again first, and a draft must follow in the same pass.
-            beside = self.target.n_batch - (len(s.tokens) - s.n_past) - len(active)
-            limits.append(0 if s.prefilling else max(0, min(depth, share, room, left, beside)))
+            # What memory had to forget is read again first, in the rows that a draft would have.
+            again = s.n_pending - 1
+            most = min(depth - again, share - again, room, left)
+            limits.append(0 if s.prefilling else max(0, most))
         return limits
 
     def _lay_out(self, drafts: list[Draft]) -> tuple[Batch, list[_Span]]:
@@ -238,7 +241,8 @@ class Engine:
             batch.add(pending + draft.tokens, s.n_past, s.seq_id, wanted)
             spans.append(_Span(draft, len(pending), n_outputs, reaches_end))
             n_outputs += wanted
-            self.target.memory.mark(s.seq_id)
+            if draft.tokens:
+                self.target.memory.mark(s.seq_id)
         return batch, spans
 
     def _settle(self, span: _Span, rows: NDArray[np.float32]) -> tuple[list[int], Verdicts]:

@@ -146,7 +146,7 @@ class MarginDepth:
         if self._probing or not self.cost.measured:
             return [len(draft.tokens) for draft in drafts]
         chances = [self._chances(draft) for draft in drafts]
-        margins = self._margins(chances, len(drafts))
+        margins = self._margins(chances, sum(draft.sequence.n_pending for draft in drafts))
         n_best = max(range(len(margins)), key=margins.__getitem__) + 1 if margins else 0
         if not margins or margins[n_best - 1] <= 0:
             n_best = 0
@@ -299,7 +299,7 @@ class MarginDepth:
 
     @staticmethod
     def _n_rows(drafts: list[Draft]) -> int:
-        return sum(1 + len(draft.tokens) for draft in drafts)
+        return sum(draft.sequence.n_pending + len(draft.tokens) for draft in drafts)
 
     def _key(self, kind: str, draft: Draft) -> str:
         greedy = draft.sequence.sampler.params.temperature <= 0

@@ -40,6 +40,12 @@ class Sequence:
         return len(self.tokens) - self.n_prompt
 
     @property
+    def n_pending(self) -> int:
+        """Tokens that the target must still read: while decoding the last one, and those before it that
+        its memory had to forget."""
+        return len(self.tokens) - self.n_past
+
+    @property
     def prefilling(self) -> bool:
         """True until the first token of the answer is picked."""
         return len(self.tokens) == self.n_prompt

@@ -1,8 +1,14 @@
 """A llama_batch that is filled from plain lists."""
 
+import ctypes
+
 import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
 
 from localspec.batch import Batch
+
+_FLOATS = ctypes.POINTER(ctypes.c_float)
 
 
 class LlamaBatch:
@@ -15,6 +21,7 @@ class LlamaBatch:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self._batch = llama_cpp.llama_batch_init(capacity, 0, 1)
+        self._states: NDArray[np.float32] | None = None
         self._tokens = self._batch.token
         self._positions = self._batch.pos
         self._outputs = self._batch.logits
@@ -23,8 +30,14 @@ class LlamaBatch:
         for i in range(capacity):
             self._batch.n_seq_id[i] = 1
 
-    def fill(self, batch: Batch) -> llama_cpp.llama_batch:
+    def fill(
+        self, batch: Batch, states: NDArray[np.float32] | None = None
+    ) -> llama_cpp.llama_batch:
         """The C structure holding `batch`; valid until the next call.
+
+        Args:
+            batch: the tokens.
+            states: one a token, shape (len(batch), width), for a head.
 
         Raises:
             ValueError: more tokens than the capacity (llama.cpp would abort the process).
@@ -38,10 +51,15 @@ class LlamaBatch:
             self._outputs[i] = batch.outputs[i]
             self._seq_ids[i][0] = batch.seq_ids[i]
         self._batch.n_tokens = n
+        # kept, since the structure holds no more than its address
+        self._states = None if states is None else np.ascontiguousarray(states, np.float32)
+        self._batch.embd = None if self._states is None else self._states.ctypes.data_as(_FLOATS)
         return self._batch
 
     def close(self) -> None:
         """Free the C buffers."""
         if self._batch is not None:
+            # what it points to is numpy's
+            self._batch.embd = None
             llama_cpp.llama_batch_free(self._batch)
             self._batch = None

@@ -13,7 +13,7 @@ from localspec.batch import Batch
 from localspec.errors import LocalspecError, OutOfResourcesError
 from localspec.llama.batch import LlamaBatch
 from localspec.llama.library import library
-from localspec.llama.memory import open_memory
+from localspec.llama.memory import MemoryPlan, open_memory, plan_memory
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan
 from localspec.llama.uninterrupted import uninterrupted
@@ -31,6 +31,8 @@ class ContextSettings:
         n_outputs: rows of logits of a pass; sizes the largest compute buffer.
         threads: CPU threads.
         numerics: see `numerics.py`.
+        n_draft: most tokens of a draft that may have to be taken back.
+        copies: see `memory.plan_memory`.
     """
 
     n_ctx: int
@@ -39,20 +41,43 @@ class ContextSettings:
     n_outputs: int
     threads: Threads
     numerics: NumericsPlan
+    n_draft: int = 0
+    copies: bool = False
 
 
 class LlamaContext:
     """One context on a model. Close it before its model.
 
+    Args:
+        model: whose.
+        settings: how it is opened.
+        head_of: the target's context, for a head that drafts from its states (see `heads.py`).
+
     Raises:
         OutOfResourcesError: llama.cpp cannot make a context of this size.
     """
 
-    def __init__(self, model: LlamaModel, settings: ContextSettings) -> None:
+    def __init__(
+        self, model: LlamaModel, settings: ContextSettings, head_of: "LlamaContext | None" = None
+    ) -> None:
         lib = library()
         lib.forget_log()
+        keeps_state = model.keeps_state and head_of is None
+        memory = plan_memory(
+            model.architecture,
+            keeps_state=keeps_state,
+            n_swa=model.n_swa,
+            n_draft=settings.n_draft,
+            copies=settings.copies,
+        )
+        params = _context_params(settings, memory)
+        if head_of is not None:
+            params.ctx_type = llama_cpp.LLAMA_CONTEXT_TYPE_MTP
+            params.ctx_other = llama_cpp.llama_context_p(head_of.handle or 0)
         with uninterrupted() as key:
-            self.handle = llama_cpp.llama_init_from_model(model.handle, _context_params(settings))
+            self.handle: llama_cpp.llama_context_p | None = llama_cpp.llama_init_from_model(
+                model.handle, params
+            )
             if key.requested and self.handle:
                 llama_cpp.llama_free(self.handle)
         if not self.handle:
@@ -61,18 +86,25 @@ class LlamaContext:
                 "try a smaller --ctx",
             )
         self.n_vocab = model.vocab.n_tokens
+        self.n_embd_out = model.n_embd_out
         self.n_ctx = settings.n_ctx
         self.n_batch = min(settings.n_batch, int(llama_cpp.llama_n_batch(self.handle)))
         self.n_seq_max = settings.n_seq_max
-        self.n_outputs_max = _n_outputs(settings)
-        self.memory = open_memory(self.handle, model.n_swa)
+        self.n_outputs_max = int(params.n_outputs_max)
+        self.memory = open_memory(self.handle, memory, settings.n_seq_max)
         self._batch = LlamaBatch(self.n_batch)
         self._rows, self._address = np.empty((0, self.n_vocab), np.float32), 0
         # A filled-up pass is cut back after it, which recurrent state cannot be.
-        self._min_rows = settings.numerics.min_rows if model.can_roll_back else 1
+        self._min_rows = 1 if keeps_state or head_of is not None else settings.numerics.min_rows
 
-    def decode(self, batch: Batch) -> NDArray[np.float32]:
+    def decode(
+        self, batch: Batch, states: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         """Run one pass; see `engine.backend.Model.decode`.
+
+        Args:
+            batch: the tokens.
+            states: of a head, one a token, shape (len(batch), width).
 
         Raises:
             OutOfResourcesError: the cache has no room for these tokens.
@@ -85,7 +117,7 @@ class LlamaContext:
             raise ValueError(f"{n_outputs} output rows in a pass of at most {self.n_outputs_max}")
         lib = library()
         lib.forget_log()
-        code = llama_cpp.llama_decode(self.handle, self._batch.fill(batch))
+        code = llama_cpp.llama_decode(self.handle, self._batch.fill(batch, states))
         if code == 1:
             raise OutOfResourcesError("the context is full", "try a larger --ctx")
         if code != 0:
@@ -140,18 +172,17 @@ class LlamaContext:
         self.close()
 
 
-def _n_outputs(settings: ContextSettings) -> int:
-    """Rows of a pass: as asked for, and never fewer than llama.cpp insists on or exact mode fills up."""
-    return max(settings.n_outputs, settings.n_seq_max, settings.numerics.min_rows)
-
-
-def _context_params(settings: ContextSettings) -> llama_cpp.llama_context_params:
+def _context_params(
+    settings: ContextSettings, memory: MemoryPlan
+) -> llama_cpp.llama_context_params:
     params = llama_cpp.llama_context_default_params()
     # A little more than is used, for the token that fills a pass up (_decode_filled).
     params.n_ctx = settings.n_ctx * settings.n_seq_max + settings.n_seq_max
     params.n_batch = params.n_ubatch = settings.n_batch
-    params.n_seq_max = settings.n_seq_max
-    params.n_outputs_max = _n_outputs(settings)
+    params.n_seq_max = memory.n_sequences(settings.n_seq_max)
+    params.n_rs_seq = memory.n_last_states
+    # never fewer rows than llama.cpp insists on or exact mode fills up
+    params.n_outputs_max = max(settings.n_outputs, params.n_seq_max, settings.numerics.min_rows)
     params.n_threads = settings.threads.decode
     params.n_threads_batch = settings.threads.verify
     params.type_k = settings.numerics.type_k

@@ -1,13 +1,66 @@
 """What a context remembers, behind one interface (engine/backend.py: Memory).
 
-Which kind a model has is found once, at opening. Plain attention removes the tail. Sliding-window
-attention removes it too, but says True even when the cells of the window are gone, so that is
-checked. Recurrent state has no tail to cut: going back means reading again.
+Which kind a model has is decided once, before its context is opened (`plan_memory`), since two kinds
+want room set aside:
+
+    full attention            removes the tail
+    sliding-window attention  removes it too, but says True even when cells of the window are gone, so
+                              that is checked
+    recurrent and hybrid      have a state without a tail. Some architectures keep the states of the
+                              last tokens (llama.cpp's n_rs_seq) and go back to one of them; for the
+                              others the state before a draft is kept as a sequence of its own, which
+                              copies one cell and nothing through the host
 """
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 import llama_cpp
+
+KEEPS_LAST_STATES: Final = frozenset(
+    {"qwen35", "qwen35moe", "qwen4exp", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe"}
+    | {"kimi-k3", "bailingmoe3", "glm5-next", "deepseek4"}
+)
+"""Architectures with a state for each of the last tokens (llm_arch_supports_rs_rollback)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """What a context must be opened with for its memory to go back.
+
+    Attributes:
+        n_swa: width of the sliding window in tokens, 0 for none.
+        n_last_states: states of the last tokens that are kept, beside the latest (n_rs_seq).
+        copies: the state before a draft is kept in a sequence beside each.
+    """
+
+    n_swa: int = 0
+    n_last_states: int = 0
+    copies: bool = False
+
+    def n_sequences(self, n_seq_max: int) -> int:
+        """Sequences to open the context for, if `n_seq_max` are to be used."""
+        return 2 * n_seq_max if self.copies else n_seq_max
+
+
+def plan_memory(
+    architecture: str, *, keeps_state: bool, n_swa: int, n_draft: int, copies: bool = False
+) -> MemoryPlan:
+    """How a model can take a draft back.
+
+    Args:
+        architecture: of its file.
+        keeps_state: it is recurrent or hybrid.
+        n_swa: width of its sliding window in tokens, 0 for none.
+        n_draft: most tokens of a draft; 0 if there will be none.
+        copies: keep a copy of the state even where the architecture keeps the last states, which take
+            as much memory as `n_draft` copies.
+    """
+    if not keeps_state or n_draft == 0:
+        return MemoryPlan(n_swa)
+    if architecture in KEEPS_LAST_STATES and not copies:
+        return MemoryPlan(n_swa, n_last_states=n_draft)
+    return MemoryPlan(n_swa, copies=True)
 
 
 class MemoryKind(Protocol):
@@ -20,7 +73,7 @@ class MemoryKind(Protocol):
 
 
 class PlainMemory:
-    """Full attention: every cell of the past is there, and any tail can go."""
+    """A tail can go: full attention, and states that are kept for each of the last tokens."""
 
     def __init__(self, memory: object) -> None:
         self._memory = memory
@@ -43,6 +96,10 @@ class PlainMemory:
     def drop(self, seq_id: int) -> None:
         """Forget a sequence whole, which always works."""
         llama_cpp.llama_memory_seq_rm(self._memory, seq_id, -1, -1)
+
+    def _end(self, seq_id: int) -> int:
+        """Position after the last token."""
+        return int(llama_cpp.llama_memory_seq_pos_max(self._memory, seq_id)) + 1
 
 
 class WindowMemory(PlainMemory):
@@ -68,12 +125,61 @@ class WindowMemory(PlainMemory):
         return n_past
 
 
-def open_memory(context: object, n_swa: int) -> MemoryKind:
+class CopiedMemory(PlainMemory):
+    """Recurrent state without a tail: the state at a mark stays beside the sequence, as another one.
+
+    Copying is lazy (llama_memory_recurrent::find_slot): a mark shares the cell, and the next pass of
+    the sequence writes into another. So there are never more than two cells a sequence.
+
+    Args:
+        memory: llama.cpp's.
+        n_seq_max: sequences in use; the copies have the ids after theirs.
+    """
+
+    def __init__(self, memory: object, n_seq_max: int) -> None:
+        super().__init__(memory)
+        self._n_seq_max = n_seq_max
+        self._marks: dict[int, int] = {}
+
+    def mark(self, seq_id: int) -> None:
+        """Keep the state as it is now."""
+        end = self._end(seq_id)
+        if self._marks.get(seq_id) != end:
+            super().fork(seq_id, self._copy_of(seq_id))
+            self._marks[seq_id] = end
+
+    def keep(self, seq_id: int, n_past: int) -> int:
+        """Go back to the mark, if it lies within what is to be kept; else to the start."""
+        end, mark = self._end(seq_id), self._marks.get(seq_id)
+        if n_past >= end:
+            return 0
+        if mark is None or mark > n_past:
+            self.drop(seq_id)
+            return n_past
+        # the copy stays: the next draft begins with the same state
+        super().drop(seq_id)
+        llama_cpp.llama_memory_seq_cp(self._memory, self._copy_of(seq_id), seq_id, -1, -1)
+        return n_past - mark
+
+    def drop(self, seq_id: int) -> None:
+        """Forget a sequence and its mark."""
+        super().drop(seq_id)
+        if self._marks.pop(seq_id, None) is not None:
+            super().drop(self._copy_of(seq_id))
+
+    def _copy_of(self, seq_id: int) -> int:
+        return self._n_seq_max + seq_id
+
+
+def open_memory(context: object, plan: MemoryPlan, n_seq_max: int) -> MemoryKind:
     """The memory of a context, as its kind needs it.
 
     Args:
-        context: llama_context pointer.
-        n_swa: width of the sliding window in tokens, 0 for none.
+        context: llama_context pointer, opened as `plan` wants it.
+        plan: see `plan_memory`.
+        n_seq_max: sequences in use.
     """
     memory = llama_cpp.llama_get_memory(context)
-    return WindowMemory(memory, n_swa) if n_swa > 0 else PlainMemory(memory)
+    if plan.copies:
+        return CopiedMemory(memory, n_seq_max)
+    return WindowMemory(memory, plan.n_swa) if plan.n_swa > 0 else PlainMemory(memory)

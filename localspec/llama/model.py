@@ -20,6 +20,7 @@ class LlamaModel:
     Args:
         path: a GGUF file whose header was checked (llama.cpp aborts the process on some bad files).
         use_extra_bufts: let llama.cpp repack weights (see `numerics.py`).
+        load_mtp: load the MTP layers too, if it has any.
         on_progress: called with the loaded fraction, 0.0..1.0.
 
     Raises:
@@ -31,12 +32,14 @@ class LlamaModel:
         path: Path,
         *,
         use_extra_bufts: bool,
+        load_mtp: bool = False,
         on_progress: Callable[[float], None] | None = None,
     ) -> None:
         lib = library()
         lib.forget_log()
         params = llama_cpp.llama_model_default_params()
         params.use_extra_bufts = use_extra_bufts
+        params.load_mtp = load_mtp
 
         with uninterrupted() as key:
 
@@ -64,14 +67,26 @@ class LlamaModel:
         return int(llama_cpp.llama_model_n_ctx_train(self.handle))
 
     @property
+    def n_embd_out(self) -> int:
+        """Width of the states it gives out."""
+        return int(llama_cpp.llama_model_n_embd_out(self.handle))
+
+    @property
     def n_swa(self) -> int:
         """Width of the sliding attention window in tokens, 0 where all attention is full."""
         return int(llama_cpp.llama_model_n_swa(self.handle))
 
     @property
-    def can_roll_back(self) -> bool:
-        """False for recurrent and hybrid models, whose state has no tail that could be cut."""
-        return not (
+    def architecture(self) -> str:
+        """Its `general.architecture`."""
+        text = ctypes.create_string_buffer(128)
+        llama_cpp.llama_model_meta_val_str(self.handle, b"general.architecture", text, len(text))
+        return text.value.decode(errors="replace")
+
+    @property
+    def keeps_state(self) -> bool:
+        """True for recurrent and hybrid models, whose state has no tail that could be cut."""
+        return bool(
             llama_cpp.llama_model_is_recurrent(self.handle)
             or llama_cpp.llama_model_is_hybrid(self.handle)
         )

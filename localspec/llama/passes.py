@@ -17,8 +17,7 @@ class TimedPasses:
 
     Args:
         context: nothing in its memory is kept.
-        n_cells: tokens of text before each pass; few for a model that cannot forget a part
-            (`LlamaModel.can_roll_back`), which reads all of them again each time.
+        n_cells: tokens of text before each pass.
     """
 
     def __init__(self, context: LlamaContext, n_cells: int) -> None:
@@ -31,6 +30,7 @@ class TimedPasses:
         """One pass of `n_rows` tokens, with logits for the last `n_outputs` of them (all of them)."""
         self._context.use_threads(threads)
         batch = self._batch(n_rows, self.n_cells, n_rows if n_outputs is None else n_outputs)
+        self._context.memory.mark(_SEQUENCE)
         started = perf_counter()
         self._context.decode(batch)
         seconds = perf_counter() - started

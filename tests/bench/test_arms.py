@@ -92,10 +92,6 @@ def test_without_a_drafter_file_the_text_drafts(tiny: TinyModels) -> None:
 def test_what_cannot_run_is_refused(tiny: TinyModels) -> None:
     with opened(tiny) as runtime, pytest.raises(UsageError, match="deeper than the 16"):
         open_arms(parse_arms("fixed:17"), runtime)
-    with opened(tiny, "lookup", "mamba") as runtime:
-        assert len(open_arms(default_arms(runtime.kind), runtime)) == 1
-        with pytest.raises(UsageError, match="cannot take back"):
-            open_arms(parse_arms("auto"), runtime)
 
 
 def test_numbers_with_zeros_before_them() -> None:

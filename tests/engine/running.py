@@ -12,7 +12,7 @@ from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.model import LlamaModel
-from localspec.llama.numerics import plan_numerics
+from localspec.llama.numerics import NumericsPlan, plan_numerics
 from localspec.params import SamplingParams, Threads
 
 _F32, _OFF = 0, 0  # enum ggml_type, enum llama_flash_attn_type
@@ -23,21 +23,59 @@ NO_END: frozenset[int] = frozenset()
 
 @contextmanager
 def opened(
-    path: Path, *, n_ctx: int = 1024, n_seq_max: int = 1, n_batch: int = 64
+    path: Path,
+    *,
+    n_ctx: int = 1024,
+    n_seq_max: int = 1,
+    n_batch: int = 64,
+    copies: bool = False,
 ) -> Iterator[LlamaContext]:
-    """A context on a tiny model, wide enough for any draft."""
-    numerics = plan_numerics("exact", frozenset({"F32"}))
-    if n_seq_max > 1:
-        # Sequences side by side share a pool of cells, in which one may find its own cells in
-        # another order than alone. Sums in another order differ in their last bit; with 16-bit
-        # cells that bit is blown up a thousandfold, with these it stays where it is.
-        numerics = replace(numerics, type_k=_F32, type_v=_F32, flash_attn=_OFF)
-    settings = ContextSettings(n_ctx, n_seq_max, n_batch, 10 * n_seq_max, Threads(1, 1), numerics)
+    """A context on a tiny model, wide enough for any draft; `copies` as in `memory.plan_memory`."""
     with (
         LlamaModel(path, use_extra_bufts=False) as model,
-        LlamaContext(model, settings) as context,
+        opening(model, n_ctx=n_ctx, n_seq_max=n_seq_max, n_batch=n_batch, copies=copies) as context,
     ):
         yield context
+
+
+def opening(
+    model: LlamaModel,
+    *,
+    n_ctx: int = 1024,
+    n_seq_max: int = 1,
+    n_batch: int = 64,
+    copies: bool = False,
+) -> LlamaContext:
+    """The same on a model that is open."""
+    return LlamaContext(
+        model, settings(model, n_ctx=n_ctx, n_seq_max=n_seq_max, n_batch=n_batch, copies=copies)
+    )
+
+
+def settings(
+    model: LlamaModel,
+    *,
+    n_ctx: int = 1024,
+    n_seq_max: int = 1,
+    n_batch: int = 64,
+    copies: bool = False,
+) -> ContextSettings:
+    """How such a context is opened."""
+    numerics = _numerics(calm=n_seq_max > 1 or model.keeps_state)
+    n_outputs = 10 * n_seq_max
+    return ContextSettings(n_ctx, n_seq_max, n_batch, n_outputs, Threads(1, 1), numerics, 8, copies)
+
+
+def _numerics(*, calm: bool) -> NumericsPlan:
+    """Exact ones; `calm` where the last bit of a row may differ for other reasons all the same."""
+    plan = plan_numerics("exact", frozenset({"F32"}))
+    if calm:
+        # Sequences side by side share a pool of cells, in which one may find its own cells in
+        # another order than alone. Sums in another order differ in their last bit; with 16-bit
+        # cells that bit is blown up a thousandfold, with these it stays where it is. Recurrent
+        # state, which cannot be filled up to two rows, has other sums for one row than for several.
+        plan = replace(plan, type_k=_F32, type_v=_F32, flash_attn=_OFF)
+    return plan
 
 
 def generate(

@@ -5,6 +5,7 @@ They stand in for a model only; target, loop, sampling and memory are the real o
 
 import random
 
+from localspec.batch import Batch
 from localspec.engine.drafters.base import Draft
 from localspec.engine.sequence import Sequence
 
@@ -35,6 +36,9 @@ class ScriptedDrafter:
 
     def n_behind(self, sequence: Sequence) -> int:
         return 0
+
+    def process(self, batch: Batch) -> None:
+        """Nothing: it reads the text alone."""
 
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         for d in drafts:

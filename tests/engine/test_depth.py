@@ -62,7 +62,8 @@ class Machine:
         self.policy, self.pass_s, self.drafters, self.texts = policy, pass_s, drafters, texts
         self.dice = random.Random(3)
         self.sequences = [
-            Sequence(i, [1] * 100, Sampler(GREEDY), n_prompt=10) for i in range(len(texts))
+            Sequence(i, [1] * 100, Sampler(GREEDY), n_prompt=10, n_past=99)
+            for i in range(len(texts))
         ]
         self.seconds = 0.0
         self.tokens = 0
@@ -105,6 +106,7 @@ class Machine:
             # every proposal is a 0: what is right is written as one
             new = [0] * accepted + [0 if self.place(d.sequence, accepted)[1] else 1]
             d.sequence.tokens += [1] * (accepted + 1)
+            d.sequence.n_past = len(d.sequence.tokens) - 1
             verdicts.append(Verdicts(d, tested, accepted, new))
         self.seconds += verify
         policy.observe(Outcome(n_rows, 500, verify + stall, verdicts))

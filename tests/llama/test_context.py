@@ -137,3 +137,33 @@ def test_loading_reports_progress(tiny: TinyModels) -> None:
         assert seen[-1] == pytest.approx(1.0)
         assert model.n_ctx_train == 2048
         assert model.vocab.n_tokens == 288
+
+
+@pytest.mark.parametrize(
+    ("name", "copies", "again"),
+    [("lfm2", False, 0), ("lfm2", True, 2), ("falcon-h1", False, 2), ("mamba", False, 2)],
+)
+def test_state_goes_back_into_a_draft(
+    tiny: TinyModels, name: str, copies: bool, again: int
+) -> None:
+    """With the last states kept, to any token; with a copy, to where the draft began."""
+    with opened(tiny(name), copies=copies) as context:
+        rows_of(context, TOKENS[:40], 8)
+        context.memory.mark(0)
+        rows_of(context, [*TOKENS[40:42], 1, 2, 3], 5, start=40)
+        assert context.memory.keep(0, 42) == again
+        start = 42 - again
+        found = rows_of(context, TOKENS[start:], 5, start=start)[again:]
+        # nothing further back than the last pass
+        assert context.memory.keep(0, 20) == 20
+        expected = rows_of(context, TOKENS, 5)[42:]
+    assert np.allclose(found, expected, atol=1e-4)
+
+
+def test_a_copy_is_dropped_with_its_sequence(tiny: TinyModels) -> None:
+    with opened(tiny("mamba"), n_seq_max=2) as context:
+        rows_of(context, TOKENS[:8], 8)
+        context.memory.mark(0)
+        context.memory.drop(0)
+        rows_of(context, TOKENS[:3], 3)
+        assert context.memory.keep(0, 2) == 2, "the mark is that of another text"

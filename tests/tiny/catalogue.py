@@ -23,6 +23,8 @@ class Variant:
         vocabulary: the tokenizer; None leaves it out.
         template: the chat template; None leaves it out.
         n_ctx: the context length the file names.
+        agreeing: how far a target and its head are from agreeing always, see `drafters.agree`; None for
+            weights that do not know each other.
         silenced: matrices whose name holds this text are zero; empty for none.
         metadata: (key without the architecture's prefix, value) pairs to add or replace; a list
             as value makes the variant unhashable.
@@ -34,6 +36,7 @@ class Variant:
     vocabulary: Vocabulary | None = BYTES
     template: str | None = CHATML
     n_ctx: int = 2048
+    agreeing: float | None = None
     silenced: str = ""
     metadata: tuple[tuple[str, Value], ...] = ()
 
@@ -87,6 +90,8 @@ def build(name: str, variant: Variant | None = None) -> TinyModel:
     )
     fill(model)
     model.metadata |= dict(variant.metadata)
+    if variant.agreeing is not None:
+        drafters.agree(model, variant.agreeing)
     for key, tensor in model.tensors.items():
         if variant.silenced and variant.silenced in key:
             model.tensors[key] = np.zeros_like(tensor)

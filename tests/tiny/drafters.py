@@ -1,9 +1,14 @@
 """Drafters that borrow from their target: gemma4's assistant, EAGLE-3, DFlash, a lone MTP block."""
 
+import numpy as np
+
 from tests.tiny.blocks import Attention, attention, embedding, feed_forward
 from tests.tiny.model import Shape, TinyModel
 from tests.tiny.recurrent import qwen35
 from tests.tiny.transformers import WINDOW, head_dims
+
+BLOCK_ENDS = ("attn_output.weight", "ssm_out.weight", "ffn_down.weight")
+"""The last matrix of each block."""
 
 TARGET_WIDTH = Shape().n_embd
 """Hidden width of all tiny targets."""
@@ -93,3 +98,38 @@ def qwen35_mtp(model: TinyModel) -> None:
     for name in list(model.tensors):
         if name.startswith(("blk.0.", "blk.1.")):
             del model.tensors[name]
+
+
+def agree(model: TinyModel, strength: float) -> None:
+    """Make a target predictable from its last token, and a head predict just that.
+
+    Blocks add `strength` of what they did. At 0 the next token depends on the last one alone, and the head,
+    which passes the token through, is always right; the more they add, the less often it is.
+    """
+    gemma = model.architecture.startswith("gemma4")
+    faded = ("post_attention_norm.weight", "post_ffw_norm.weight") if gemma else BLOCK_ENDS
+    for name in model.tensors:
+        if name.endswith(faded):
+            model.tensors[name] *= strength
+    output = np.random.default_rng(1).standard_normal((model.n_vocab, TARGET_WIDTH))
+    output = (output * 0.5).astype(np.float32)
+    if model.architecture == "gemma4-assistant":
+        narrow = model.tensors["token_embd.weight"].shape[1]
+        # the last norm of the target is taken over twice as many numbers, half of them zero
+        scaled = output[:, :narrow] * np.sqrt(TARGET_WIDTH / narrow)
+        model.tensors["token_embd.weight"] = scaled.astype(np.float32)
+        model.tensors["nextn.pre_projection.weight"] = np.eye(
+            narrow, 2 * TARGET_WIDTH, dtype=np.float32
+        )
+        model.tensors["nextn.post_projection.weight"] = np.eye(
+            TARGET_WIDTH, narrow, dtype=np.float32
+        )
+        return
+    model.tensors["output.weight"] = output
+    if gemma:
+        model.metadata["final_logit_softcapping"] = 0.0
+        # what the assistant's width has no room for
+        model.tensors["token_embd.weight"][:, TARGET_WIDTH // 2 :] = 0
+    for name in model.tensors:
+        if name.endswith("eh_proj.weight"):
+            model.tensors[name] = np.eye(TARGET_WIDTH, 2 * TARGET_WIDTH, dtype=np.float32)

@@ -7,6 +7,11 @@ decides which drafts grow on. A drafter never sees another drafter, nor the poli
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from localspec.batch import Batch
+
 if TYPE_CHECKING:
     from localspec.engine.sequence import Sequence
 
@@ -43,6 +48,17 @@ class Draft:
         self.tokens.append(token)
         self.confidences.append(confidence)
 
+    def propose_from(self, row: NDArray[np.float32]) -> None:
+        """Append what the target's sampler would pick from a drafter's row, with the target's noise.
+
+        Args:
+            row: logits, shape (n_vocab of the target,).
+        """
+        s = self.sequence
+        window = s.sampler.window(s.tokens, self.tokens)
+        pick = s.sampler.pick(row, len(s.tokens) + len(self.tokens), window)
+        self.propose(pick.token, pick.probability)
+
     def cut(self, n: int) -> None:
         """Leave the first `n` proposals to be verified."""
         self.spare_tokens, self.spare_confidences = self.tokens[n:], self.confidences[n:]
@@ -62,6 +78,10 @@ class Drafter(Protocol):
 
     def begin(self, sequence: "Sequence") -> None:
         """A sequence was opened: its prompt is in `sequence.tokens`, nothing is generated yet."""
+
+    def process(self, batch: Batch) -> None:
+        """The target has run this batch, draft tokens that it may refuse included; its states can be
+        read now."""
 
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         """Add one or more proposals to each draft, within its limit.

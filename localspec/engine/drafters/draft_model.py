@@ -41,6 +41,9 @@ class DraftModel:
         """What was said and accepted since it last drafted, and the token that goes before its draft."""
         return len(sequence.tokens) - len(self._held.get(sequence.seq_id, []))
 
+    def process(self, batch: Batch) -> None:
+        """Nothing: it reads the text alone."""
+
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         """One more proposal for each draft, from one pass (several while catching up)."""
         ready: list[Draft] = []
@@ -54,12 +57,7 @@ class DraftModel:
                     rows.append(d)
             logits = self._model.decode(batch)
             for d, row in zip(rows, logits, strict=True):
-                s = d.sequence
-                position = len(s.tokens) + len(d.tokens)
-                pick = s.sampler.pick(
-                    row[: self._n_vocab], position, s.sampler.window(s.tokens, d.tokens)
-                )
-                d.propose(pick.token, pick.probability)
+                d.propose_from(row[: self._n_vocab])
             ready += rows
         return drafts
 
@@ -80,6 +78,9 @@ class DraftModel:
         held = self._held.setdefault(s.seq_id, [])
         n_known = len(s.tokens)
         missing = s.tokens[len(held) :] + draft.tokens[max(0, len(held) - n_known) :]
+        if len(held) == n_known:
+            # what follows are proposals, which may be taken back
+            self._model.memory.mark(s.seq_id)
         chunk = missing[: self._model.n_batch - len(batch)]
         complete = len(chunk) == len(missing)
         if chunk:

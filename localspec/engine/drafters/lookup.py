@@ -10,6 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from localspec.batch import Batch
 from localspec.engine.depth import judged
 from localspec.engine.drafters.base import Draft
 from localspec.engine.drafters.copying import SURE, Copy
@@ -121,6 +122,9 @@ class LookupDrafter:
     def n_behind(self, sequence: Sequence) -> int:
         """Nothing is evaluated; taking in a token costs microseconds."""
         return 0
+
+    def process(self, batch: Batch) -> None:
+        """Nothing: it reads the text alone."""
 
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         """Fill each draft to its limit at once; none is offered where the last token is new."""

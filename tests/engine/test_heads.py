@@ -1,0 +1,114 @@
+"""Heads that read the target's state: equal text in every situation, and drafts as if made afresh."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from localspec.batch import Batch
+from localspec.engine.depth import FixedDepth, NoDraft
+from localspec.engine.loop import Engine
+from localspec.engine.sampling import Sampler
+from localspec.llama.heads import HeadContext, NextnStates
+from localspec.params import SamplingParams
+from tests.engine.heads import Headed, drafted_afresh, headed
+from tests.engine.running import NO_END, generate, opened, prompts
+from tests.engine.test_losslessness import ATTENTION_ONLY
+from tests.tiny import TinyModels, Variant
+
+GREEDY = SamplingParams(temperature=0.0)
+SAMPLED = SamplingParams(temperature=1.0, top_k=40, top_p=0.95, min_p=0.0, seed=11)
+PARAMS = {"greedy": GREEDY, "sampled": SAMPLED}
+
+HEADS = {
+    "mtp in the file": ("qwen35", None),
+    "mtp beside it": ("qwen35", "qwen35-mtp"),
+    "gemma4-assistant": ("gemma4", "gemma4-assistant"),
+}
+"""Drafter -> target, and the file of the head."""
+
+AGREEING = {"always": 0.0, "mixed": 0.05, "never": None}
+"""How often a head is right -> see `Variant.agreeing`."""
+
+REACHED = {"always": (0.99, 1.0), "mixed": (0.1, 0.99), "never": (0.0, 0.1)}
+"""Acceptance that must come out."""
+
+
+def files(tiny: TinyModels, name: str, how: str, n_sequences: int = 1) -> tuple[Path, Path | None]:
+    target, sidecar = HEADS[name]
+    silenced = ATTENTION_ONLY if target == "gemma4" and n_sequences > 1 else ""
+    variant = Variant(agreeing=AGREEING[how], silenced=silenced)
+    return tiny(target, variant), None if sidecar is None else tiny(sidecar, variant)
+
+
+def plain(path: Path, params: SamplingParams, n: int) -> list[list[int]]:
+    """What the target writes alone, text by text."""
+    with opened(path, n_seq_max=n) as target:
+        return [
+            generate(target, None, [prompt], params, lengths=[200 + 13 * i])[0].tokens
+            for i, prompt in enumerate(prompts(n))
+        ]
+
+
+@pytest.mark.parametrize("n_sequences", [1, 3])
+@pytest.mark.parametrize("how", AGREEING)
+@pytest.mark.parametrize("params", PARAMS)
+@pytest.mark.parametrize("depth", range(1, 9))
+@pytest.mark.parametrize("name", HEADS)
+def test_equal_text(
+    tiny: TinyModels, name: str, depth: int, params: str, how: str, n_sequences: int
+) -> None:
+    path, sidecar = files(tiny, name, how, n_sequences)
+    expected = plain(path, PARAMS[params], n_sequences)
+    with headed(path, sidecar, n_sequences) as pair:
+        found = generate(
+            pair.target,
+            pair.drafter,
+            prompts(n_sequences),
+            PARAMS[params],
+            depth=depth,
+            lengths=[200 + 13 * i for i in range(n_sequences)],
+        )
+    assert [s.tokens for s in found] == expected
+    accepted = sum(s.stats.accepted for s in found) / sum(s.stats.tested for s in found)
+    least, most = REACHED[how]
+    assert least <= accepted <= most, accepted
+
+
+def states_of(pair: Headed, tokens: list[int]) -> np.ndarray:
+    """The target's states of a text, read in one go."""
+    pair.target.memory.drop(0)
+    states = NextnStates(pair.target)
+    rows = []
+    for i in range(0, len(tokens), 32):
+        batch = Batch()
+        batch.add(tokens[i : i + 32], i, 0, 0)
+        pair.target.decode(batch)
+        rows.append(states.rows(len(batch)).copy())
+    return np.concatenate(rows)
+
+
+@pytest.mark.parametrize("how", ["mixed", "never"])
+@pytest.mark.parametrize("name", ["mtp in the file", "mtp beside it"])
+def test_drafts_are_those_of_a_head_that_starts_afresh(
+    tiny: TinyModels, name: str, how: str
+) -> None:
+    """Nothing of refused drafts is left, no state is lost or shifted, and pauses do no harm."""
+    path, sidecar = files(tiny, name, how)
+    drafts: list[tuple[list[int], list[int]]] = []
+    with headed(path, sidecar) as pair:
+        engine = Engine(pair.target, [pair.drafter], FixedDepth(3), NO_END)
+        sequence = engine.open(prompts(3)[2], Sampler(GREEDY), 60)
+        while sequence.finish is None:
+            pause = 20 < sequence.n_generated < 40
+            engine.depth = NoDraft() if pause else FixedDepth(3)
+            before = list(sequence.tokens)
+            for done in engine.step():
+                if done.draft.tokens:
+                    drafts.append((before, list(done.draft.tokens)))
+    with headed(path, sidecar) as fresh:
+        assert isinstance(fresh.head, HeadContext)
+        for text, draft in drafts[::5] + drafts[-2:]:
+            states = states_of(fresh, text[:-1])
+            assert drafted_afresh(fresh.head, text, states, len(draft)) == draft
+    assert len(drafts) > 5
