@@ -38,8 +38,8 @@ NEAR = {
     "gemma4": 0.03,
     "qwen35": 0.005,
     "lfm2": 0.003,
-    "falcon-h1": 0.05,
-    "mamba": 0.05,
+    "falcon-h1": 0.03,
+    "mamba": 0.02,
 }
 """Noise that makes a copy of the weights agree most of the time, but not always."""
 
