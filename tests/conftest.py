@@ -7,8 +7,10 @@ import pytest
 
 from tests.tiny import TinyModels, Variant, write
 
-# A job in the background has Ctrl-C ignored, and so would every process that a test starts.
+# A job in the background has Ctrl-C or a hang-up ignored, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from localspec.pair import choose
 from localspec.recipe_advice import EXAMPLES, toml_advice
 from localspec.recipe_file import RecipeFile, check_recipe
 from localspec.store.refs import RecipeName, parse_ref
+from localspec.textfile import read_text
 
 GOOD = """
 summary = "One line."
@@ -228,14 +229,13 @@ def test_a_file_that_cannot_be_read_is_a_fault_of_one_recipe(
     own_recipes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own_recipes / "mine.toml").write_text(GOOD)
-    read = Path.read_text
 
-    def refused(path: Path, **rest) -> str:
+    def refused(path: Path) -> str:
         if path.stem == "mine":
             raise PermissionError(13, "Permission denied", str(path))
-        return read(path, **rest)
+        return read_text(path)
 
-    monkeypatch.setattr(Path, "read_text", refused)
+    monkeypatch.setattr("localspec.recipe.read_text", refused)
     faults: dict[str, LocalspecError] = {}
     assert len(recipes.list_recipes(faults.__setitem__)) >= 17
     assert list(faults) == ["mine"] and "Permission denied" in faults["mine"].message
