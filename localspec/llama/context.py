@@ -60,8 +60,6 @@ class LlamaContext:
     def __init__(
         self, model: LlamaModel, settings: ContextSettings, head_of: "LlamaContext | None" = None
     ) -> None:
-        lib = library()
-        lib.forget_log()
         keeps_state = model.keeps_state and head_of is None
         memory = plan_memory(
             model.architecture,
@@ -70,21 +68,14 @@ class LlamaContext:
             n_draft=settings.n_draft,
             copies=settings.copies,
         )
-        params = _context_params(settings, memory)
-        if head_of is not None:
-            params.ctx_type = llama_cpp.LLAMA_CONTEXT_TYPE_MTP
-            params.ctx_other = llama_cpp.llama_context_p(head_of.handle or 0)
-        with uninterrupted() as key:
-            self.handle: llama_cpp.llama_context_p | None = llama_cpp.llama_init_from_model(
-                model.handle, params
-            )
-            if key.requested and self.handle:
-                llama_cpp.llama_free(self.handle)
-        if not self.handle:
-            raise OutOfResourcesError(
-                f"no room for a context of {settings.n_ctx} tokens: {lib.reason()}",
-                "try a smaller --ctx",
-            )
+        params = _context_params(settings, memory, head_of)
+        self.handle: llama_cpp.llama_context_p | None = _opened(model, params, settings.n_ctx)
+        if llama_cpp.llama_n_rs_seq(self.handle) < memory.n_last_states:
+            # another llama.cpp, which keeps no states for this architecture and says so only here
+            llama_cpp.llama_free(self.handle)
+            memory = replace(memory, n_last_states=0, copies=True)
+            params = _context_params(settings, memory, head_of)
+            self.handle = _opened(model, params, settings.n_ctx)
         self.n_vocab = model.vocab.n_tokens
         self.n_embd_out = model.n_embd_out
         self.n_ctx = settings.n_ctx
@@ -172,8 +163,30 @@ class LlamaContext:
         self.close()
 
 
+def _opened(
+    model: LlamaModel, params: llama_cpp.llama_context_params, n_ctx: int
+) -> llama_cpp.llama_context_p:
+    """A new context.
+
+    Raises:
+        OutOfResourcesError: llama.cpp cannot make one of this size.
+    """
+    lib = library()
+    lib.forget_log()
+    with uninterrupted() as key:
+        handle = llama_cpp.llama_init_from_model(model.handle, params)
+        if key.requested and handle:
+            llama_cpp.llama_free(handle)
+    if not handle:
+        raise OutOfResourcesError(
+            f"no room for a context of {n_ctx} tokens: {lib.reason()}",
+            "try a smaller --ctx",
+        )
+    return handle
+
+
 def _context_params(
-    settings: ContextSettings, memory: MemoryPlan
+    settings: ContextSettings, memory: MemoryPlan, head_of: LlamaContext | None
 ) -> llama_cpp.llama_context_params:
     params = llama_cpp.llama_context_default_params()
     # A little more than is used, for the token that fills a pass up (_decode_filled).
@@ -192,4 +205,7 @@ def _context_params(
     # One pool of cells for all sequences: a ragged pass stays one pass (with a pool per sequence
     # llama.cpp splits it into equal lengths and runs several).
     params.kv_unified = True
+    if head_of is not None:
+        params.ctx_type = llama_cpp.LLAMA_CONTEXT_TYPE_MTP
+        params.ctx_other = llama_cpp.llama_context_p(head_of.handle or 0)
     return params

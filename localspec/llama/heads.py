@@ -1,7 +1,7 @@
 """Heads and the states they read: llama.cpp's staging interface (llama-ext.h).
 
-A target is told to show its states before a head drafts from them (`show_states`). A head is a context
-like any other, in which each token comes with a state (`HeadContext`).
+A target is told to show its states (`NextnStates`). A head is a context like any other, in which each token
+comes with a state (`HeadContext`).
 """
 
 import ctypes
@@ -58,7 +58,16 @@ class HeadContext(LlamaContext):
 
 
 def nextn_rows(handle: object, n_tokens: int, width: int) -> NDArray[np.float32]:
-    """The nextn output of a context's last pass, shape (n_tokens, width): a view."""
+    """The nextn output of a context's last pass (llama_get_embeddings_nextn).
+
+    Args:
+        handle: llama_context pointer of a context that was told to give it out.
+        n_tokens: of that pass.
+        width: of a state.
+
+    Returns:
+        Shape (n_tokens, width): a view that the next pass overwrites.
+    """
     address = ctypes.addressof(llama_cpp_ext.llama_get_embeddings_nextn(handle).contents)
     buffer = (ctypes.c_float * (n_tokens * width)).from_address(address)
     return np.ctypeslib.as_array(buffer).reshape(n_tokens, width)

@@ -58,7 +58,8 @@ def plan_memory(
     """
     if not keeps_state or n_draft == 0:
         return MemoryPlan(n_swa)
-    if architecture in KEEPS_LAST_STATES and not copies:
+    # beside a window, going back further than the last pass may need cells that the window has let go of
+    if architecture in KEEPS_LAST_STATES and not (copies or n_swa):
         return MemoryPlan(n_swa, n_last_states=n_draft)
     return MemoryPlan(n_swa, copies=True)
 

@@ -9,12 +9,15 @@ from localspec.batch import Batch
 from localspec.engine.depth import FixedDepth, NoDraft
 from localspec.engine.loop import Engine
 from localspec.engine.sampling import Sampler
-from localspec.llama.heads import HeadContext, NextnStates
+from localspec.llama.heads import NextnStates
 from localspec.params import SamplingParams
 from tests.engine.heads import Headed, drafted_afresh, headed
 from tests.engine.running import NO_END, generate, opened, prompts
 from tests.engine.test_losslessness import ATTENTION_ONLY
 from tests.tiny import TinyModels, Variant
+
+Drafts = list[tuple[list[int], list[int]]]
+"""What was drafted after which text."""
 
 GREEDY = SamplingParams(temperature=0.0)
 SAMPLED = SamplingParams(temperature=1.0, top_k=40, top_p=0.95, min_p=0.0, seed=11)
@@ -88,6 +91,29 @@ def states_of(pair: Headed, tokens: list[int]) -> np.ndarray:
     return np.concatenate(rows)
 
 
+def drafts_of(pair: Headed, text: list[int], n: int, pause: range) -> Drafts:
+    """Write `n` tokens after a text, without drafts for a while, and return what was drafted where."""
+    engine = Engine(pair.target, [pair.drafter], FixedDepth(3), NO_END)
+    sequence = engine.open(text, Sampler(GREEDY), n)
+    found: Drafts = []
+    while sequence.finish is None:
+        engine.depth = NoDraft() if sequence.n_generated in pause else FixedDepth(3)
+        before = list(sequence.tokens)
+        for done in engine.step():
+            if done.draft.tokens:
+                found.append((before, list(done.draft.tokens)))
+    engine.close(sequence)
+    return found
+
+
+def check_afresh(path: Path, sidecar: Path | None, drafts: Drafts) -> None:
+    assert len(drafts) > 5
+    with headed(path, sidecar) as fresh:
+        for text, draft in [*drafts[:2], *drafts[2:-2:5], *drafts[-2:]]:
+            states = states_of(fresh, text[:-1])
+            assert drafted_afresh(fresh.head, text, states, len(draft)) == draft
+
+
 @pytest.mark.parametrize("how", ["mixed", "never"])
 @pytest.mark.parametrize("name", ["mtp in the file", "mtp beside it"])
 def test_drafts_are_those_of_a_head_that_starts_afresh(
@@ -95,20 +121,27 @@ def test_drafts_are_those_of_a_head_that_starts_afresh(
 ) -> None:
     """Nothing of refused drafts is left, no state is lost or shifted, and pauses do no harm."""
     path, sidecar = files(tiny, name, how)
-    drafts: list[tuple[list[int], list[int]]] = []
     with headed(path, sidecar) as pair:
-        engine = Engine(pair.target, [pair.drafter], FixedDepth(3), NO_END)
-        sequence = engine.open(prompts(3)[2], Sampler(GREEDY), 60)
-        while sequence.finish is None:
-            pause = 20 < sequence.n_generated < 40
-            engine.depth = NoDraft() if pause else FixedDepth(3)
-            before = list(sequence.tokens)
-            for done in engine.step():
-                if done.draft.tokens:
-                    drafts.append((before, list(done.draft.tokens)))
-    with headed(path, sidecar) as fresh:
-        assert isinstance(fresh.head, HeadContext)
-        for text, draft in drafts[::5] + drafts[-2:]:
-            states = states_of(fresh, text[:-1])
-            assert drafted_afresh(fresh.head, text, states, len(draft)) == draft
-    assert len(drafts) > 5
+        drafts = drafts_of(pair, prompts(3)[2], 60, range(20, 40))
+    check_afresh(path, sidecar, drafts)
+
+
+def test_states_that_wait_too_long_are_read_before(
+    tiny: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long prompt and a long pause keep no more states than they may, and lose none."""
+    monkeypatch.setattr("localspec.engine.drafters.head._MOST_WAITING", 30)
+    path, sidecar = files(tiny, "mtp in the file", "mixed")
+    with headed(path, sidecar) as pair:
+        drafts = drafts_of(pair, prompts(3)[2] * 3, 160, range(20, 140))
+    check_afresh(path, sidecar, drafts)
+
+
+def test_a_text_that_goes_on_keeps_what_was_read(tiny: TinyModels) -> None:
+    """The next turn of a chat: nothing of it is read twice, and drafts are as good as afresh."""
+    path, sidecar = files(tiny, "mtp in the file", "mixed")
+    with headed(path, sidecar) as pair:
+        first = drafts_of(pair, prompts(3)[2], 40, range(0))
+        text = first[-1][0]
+        drafts = drafts_of(pair, [*text, *prompts(2)[1]], 40, range(0))
+    check_afresh(path, sidecar, drafts)

@@ -8,8 +8,9 @@ import pytest
 
 from localspec.batch import Batch
 from localspec.errors import LocalspecError, UnsupportedFileError
+from localspec.llama import memory
 from localspec.llama.context import ContextSettings, LlamaContext
-from localspec.llama.memory import WindowMemory
+from localspec.llama.memory import MemoryPlan, WindowMemory, plan_memory
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import plan_numerics
 from localspec.params import Threads
@@ -167,3 +168,29 @@ def test_a_copy_is_dropped_with_its_sequence(tiny: TinyModels) -> None:
         context.memory.drop(0)
         rows_of(context, TOKENS[:3], 3)
         assert context.memory.keep(0, 2) == 2, "the mark is that of another text"
+
+
+def test_a_plan_fits_the_memory() -> None:
+    """Beside a window last states are not enough, and nothing is set aside where nothing is drafted."""
+
+    def plan(name: str, n_swa: int = 0, n_draft: int = 4) -> MemoryPlan:
+        return plan_memory(name, keeps_state=True, n_swa=n_swa, n_draft=n_draft)
+
+    assert plan("lfm2") == MemoryPlan(n_last_states=4)
+    assert plan("lfm2", n_swa=32) == MemoryPlan(32, copies=True)
+    assert plan("mamba") == MemoryPlan(copies=True)
+    assert plan("mamba").n_sequences(3) == 6
+    assert plan("mamba", n_draft=0) == MemoryPlan()
+
+
+def test_a_llama_cpp_that_keeps_no_states_gets_copies(
+    tiny: TinyModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says nothing when it is asked for what it cannot do."""
+    monkeypatch.setattr(memory, "KEEPS_LAST_STATES", frozenset({"falcon-h1"}))
+    with opened(tiny("falcon-h1")) as context:
+        assert isinstance(context.memory, memory.CopiedMemory)
+        rows_of(context, TOKENS[:8], 8)
+        context.memory.mark(0)
+        rows_of(context, TOKENS[8:12], 4, start=8)
+        assert context.memory.keep(0, 10) == 2

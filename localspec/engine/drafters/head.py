@@ -8,7 +8,6 @@ Li et al. 2025, EAGLE-3, arXiv 2503.01840).
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localspec.batch import Batch
 from localspec.engine.backend import Head, States
@@ -20,17 +19,14 @@ _MOST_WAITING = 512
 """States that may wait for a draft; what is older is read without one."""
 
 
-class HeadDrafter:
-    """Drafts with a head that has a memory of its own.
-
-    Nothing is read before a draft is asked for, so plain rounds cost no pass of the head.
+class _StateReader:
+    """What drafters that read the target's states have in common.
 
     Args:
         head: the head's model.
         states: shows the states of the target's last pass.
         n_vocab: size of the target's vocabulary; ids beyond it are never proposed.
         kind: see `Drafter`.
-        shift: how many positions a token lies before its place in the text: 0, or 1 for EAGLE.
         relative_cost: see `Drafter`.
     """
 
@@ -41,7 +37,6 @@ class HeadDrafter:
         n_vocab: int,
         *,
         kind: str = "mtp",
-        shift: int = 0,
         relative_cost: float = 0.1,
     ) -> None:
         self.kind = kind
@@ -49,11 +44,52 @@ class HeadDrafter:
         self._head = head
         self._states = states
         self._n_vocab = n_vocab
-        self._shift = shift
         self._trails = Trails()
+        self._own: dict[Draft, State] = {}
+
+    def process(self, batch: Batch) -> None:
+        """The target has run this batch: take its states over."""
+        states = self._states.rows(len(batch))
+        self._trails.put(batch.tokens, batch.positions, batch.seq_ids, states)
+
+    def _propose(self, batch: Batch, states: list[State], last: dict[Draft, int]) -> None:
+        """Run a pass of the head, and propose from the last row of each draft.
+
+        Args:
+            batch: the tokens.
+            states: one a token.
+            last: for each draft its last row in the batch, in the order of its outputs.
+        """
+        logits, own = self._head.read(batch, np.array(states))
+        for (d, i), row in zip(last.items(), logits, strict=True):
+            d.propose_from(row[: self._n_vocab])
+            self._own[d] = own[i].copy()
+
+
+class HeadDrafter(_StateReader):
+    """Drafts with a head that has a memory of its own.
+
+    Nothing is read before a draft is asked for, so plain rounds cost no pass of the head.
+
+    Args:
+        head, states, n_vocab, kind, relative_cost: see `_StateReader`.
+        shift: how many positions a token lies before its place in the text: 0, or 1 for EAGLE.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        states: States,
+        n_vocab: int,
+        *,
+        kind: str = "mtp",
+        relative_cost: float = 0.1,
+        shift: int = 0,
+    ) -> None:
+        super().__init__(head, states, n_vocab, kind=kind, relative_cost=relative_cost)
+        self._shift = shift
         self._n_read: dict[int, int] = {}
         self._texts: dict[int, list[int]] = {}
-        self._own: dict[Draft, State] = {}
         self._ahead: set[int] = set()
 
     def n_behind(self, sequence: Sequence) -> int:
@@ -68,9 +104,8 @@ class HeadDrafter:
         self._keep(seq_id, min(n, self._n_read.get(seq_id, 0), len(sequence.tokens) - 1))
 
     def process(self, batch: Batch) -> None:
-        """The target has run this batch: take its states over."""
-        states = self._states.rows(len(batch))
-        self._trails.put(batch.tokens, batch.positions, batch.seq_ids, states)
+        """The target has run this batch: take its states over, and read those that wait too long."""
+        super().process(batch)
         for seq_id in set(batch.seq_ids):
             self._catch_up(seq_id, batch.positions[batch.seq_ids.index(seq_id)])
 
@@ -82,10 +117,7 @@ class HeadDrafter:
             for d in drafts:
                 if d not in ready and self._feed(batch, states, d):
                     last[d] = len(batch) - 1
-            logits, own = self._head.read(batch, np.array(states))
-            for (d, i), row in zip(last.items(), logits, strict=True):
-                d.propose_from(row[: self._n_vocab])
-                self._own[d] = own[i].copy()
+            self._propose(batch, states, last)
             ready += last
         return drafts
 
@@ -167,35 +199,12 @@ class HeadDrafter:
         self._n_read[seq_id] = 0 if again else n
 
 
-class GuestDrafter:
+class GuestDrafter(_StateReader):
     """Drafts with a head that reads the target's own memory and has none (gemma4-assistant).
 
-    It always drafts from the same position, since nothing it reads is added to that memory.
-
-    Args:
-        head: the head's model, opened beside the target's context.
-        states: shows the states of the target's last pass.
-        n_vocab: size of the target's vocabulary; ids beyond it are never proposed.
-        kind: see `Drafter`.
-        relative_cost: see `Drafter`.
+    It always drafts from the same position, since nothing it reads is added to that memory. See
+    `_StateReader` for its arguments.
     """
-
-    def __init__(
-        self,
-        head: Head,
-        states: States,
-        n_vocab: int,
-        *,
-        kind: str = "mtp",
-        relative_cost: float = 0.1,
-    ) -> None:
-        self.kind = kind
-        self.relative_cost = relative_cost
-        self._head = head
-        self._states = states
-        self._n_vocab = n_vocab
-        self._trails = Trails()
-        self._own: dict[Draft, State] = {}
 
     def n_behind(self, sequence: Sequence) -> int:
         """The one token that goes before a draft."""
@@ -204,25 +213,16 @@ class GuestDrafter:
     def begin(self, sequence: Sequence) -> None:
         """Its last prompt token is always read anew, and its state shown."""
 
-    def process(self, batch: Batch) -> None:
-        """The target has run this batch: keep the states that a draft may begin with."""
-        self._trails.put(
-            batch.tokens, batch.positions, batch.seq_ids, self._states.rows(len(batch))
-        )
-
     def draft(self, drafts: list[Draft]) -> list[Draft]:
         """One more proposal for each draft, from one pass."""
-        batch, states = Batch(), list[NDArray[np.float32]]()
+        batch, states = Batch(), list[State]()
         for d in drafts:
             s = d.sequence
             known = self._own.get(d) if d.tokens else self._trails[s.seq_id].at(len(s.tokens) - 2)
             assert known is not None, "the target has just read the token before the last one"
             batch.add((d.tokens or s.tokens)[-1:], len(s.tokens) - 1, s.seq_id, 1)
             states.append(known)
-        logits, own = self._head.read(batch, np.array(states))
-        for i, (d, row) in enumerate(zip(drafts, logits, strict=True)):
-            d.propose_from(row[: self._n_vocab])
-            self._own[d] = own[i].copy()
+        self._propose(batch, states, {d: i for i, d in enumerate(drafts)})
         return drafts
 
     def accept(self, draft: Draft, n_accepted: int) -> None:
