@@ -132,7 +132,7 @@ class Speculation:
     """What speculation did for one answer.
 
     Attributes:
-        drafter: kind of drafter: "none", "lookup", "draft-model".
+        drafter: kind of drafter: "none", "lookup", "draft-model", "mtp".
         rounds: verify passes of the decode phase, plain ones included.
         drafted: tokens proposed.
         tested: of those, tokens compared with the target's pick (none after the first rejection).

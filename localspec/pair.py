@@ -13,8 +13,11 @@ from localspec.errors import NotFoundError
 from localspec.events import PullEvent
 from localspec.recipe import Place, Recipe, load_recipe
 from localspec.sources import FileSource
+from localspec.store.architectures import sidecar_kind
+from localspec.store.header import Header
 from localspec.store.hub import resolve
 from localspec.store.listing import find_stored
+from localspec.store.pairing import can_draft_itself, check_pair, require_head
 from localspec.store.pull import fetch, locate, require_here
 from localspec.store.refs import (
     HubFile,
@@ -26,7 +29,10 @@ from localspec.store.refs import (
     parse_ref,
 )
 
-DrafterKind = Literal["none", "lookup", "draft-model"]
+DrafterKind = Literal["none", "lookup", "draft-model", "mtp"]
+
+WishedKind = DrafterKind | Literal["auto"]
+"""A drafter as it was asked for: "auto" is decided by what the files turn out to hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +42,15 @@ class Pair:
     Attributes:
         name: the model as the user typed it.
         target: its file.
-        kind: which drafter to run.
-        drafter: the drafter's file, for kind "draft-model".
+        kind: which drafter to run; "auto" with a file for whatever kind of drafter that is, and without
+            one for the head in the target's own file, or else look-up.
+        drafter: the drafter's file, None for one that needs none.
         recipe: the recipe it comes from, None for a model of the user's own.
     """
 
     name: str
     target: Place
-    kind: DrafterKind
+    kind: WishedKind
     drafter: Place | None
     recipe: Recipe | None
 
@@ -54,7 +61,7 @@ class LocalPair:
 
     name: str
     target: Path
-    kind: DrafterKind
+    kind: WishedKind
     drafter: Path | None
     recipe: Recipe | None
 
@@ -65,8 +72,9 @@ def choose(model: str, drafter: str = "auto", *, offline: bool = False) -> Pair:
     Args:
         model: recipe name, org/name, org/name:QUANT, org/name/file.gguf, a path, or the bare name of
             a stored file.
-        drafter: "auto" (the recipe's first one that this version runs, else look-up), "none", "lookup",
-            or a model in one of the forms above.
+        drafter: "auto" (the recipe's first one that this version runs, else a head in the file itself, else
+            look-up), "none", "lookup", "mtp" (the head in the target's own file), or a model or head in
+            one of the forms above.
         offline: do not ask the Hub which files a repo has.
 
     Raises:
@@ -76,15 +84,13 @@ def choose(model: str, drafter: str = "auto", *, offline: bool = False) -> Pair:
     """
     target, recipe = _place(model, offline)
     match drafter:
-        case "none":
-            return Pair(model, target, "none", None, recipe)
-        case "lookup":
-            return Pair(model, target, "lookup", None, recipe)
+        case "none" | "lookup" | "mtp":
+            return Pair(model, target, drafter, None, recipe)
         case "auto":
             kind, place = _preferred(recipe)
             return Pair(model, target, kind, place, recipe)
         case _:
-            return Pair(model, target, "draft-model", _place(drafter, offline)[0], recipe)
+            return Pair(model, target, "auto", _place(drafter, offline)[0], recipe)
 
 
 def sources(pair: Pair) -> list[FileSource]:
@@ -129,13 +135,34 @@ def _place(model: str, offline: bool) -> tuple[Place, Recipe | None]:
             return resolve(ref, offline=offline), None
 
 
-def _preferred(recipe: Recipe | None) -> tuple[DrafterKind, Place | None]:
-    for entry in recipe.drafters if recipe else ():
-        if recipe and entry.kind == "draft-model" and entry.file is not None:
-            return "draft-model", _checked(entry.file, recipe)
-        if entry.kind == "lookup":
-            break
+def _preferred(recipe: Recipe | None) -> tuple[WishedKind, Place | None]:
+    if recipe is None:
+        return "auto", None
+    for entry in recipe.drafters:
+        match entry.kind:
+            case "draft-model" | "mtp" if entry.file is not None:
+                return entry.kind, _checked(entry.file, recipe)
+            case "mtp-embedded":
+                return "mtp", None
+            case "lookup":
+                break
     return "lookup", None
+
+
+def settled_kind(pair: LocalPair, target: Header, drafter: Header | None) -> DrafterKind:
+    """Which drafter a pair has, by what its files hold.
+
+    Raises:
+        PairMismatchError: the drafter does not fit the target, or the head asked for is not there.
+    """
+    if drafter is not None:
+        check_pair(target, drafter)
+        return "mtp" if sidecar_kind(drafter) == "mtp" else "draft-model"
+    if pair.kind == "mtp":
+        require_head(target)
+    if pair.kind == "auto":
+        return "mtp" if can_draft_itself(target) else "lookup"
+    return pair.kind
 
 
 def _checked(place: Place, recipe: Recipe) -> Place:

@@ -28,7 +28,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 Place = Path | FileSource
 """A file of the user's own (absolute, not checked to exist), or one that can be fetched."""
 
-_RUNNABLE = ("draft-model", "lookup")
+_RUNNABLE = ("draft-model", "mtp", "mtp-embedded", "lookup")
 _MEND = f"Mend it, or take it away. A sound one to compare with: localspec recipes {DEFAULT_RECIPE}"
 
 

@@ -20,6 +20,7 @@ from localspec.chat.template import ChatTemplate
 from localspec.engine.depth import DepthPolicy, FixedDepth, NoDraft, ThresholdDepth
 from localspec.engine.drafters.base import Drafter
 from localspec.engine.drafters.draft_model import DraftModel
+from localspec.engine.drafters.head import GuestDrafter, HeadDrafter
 from localspec.engine.drafters.lookup import LookupDrafter
 from localspec.engine.loop import Engine
 from localspec.engine.margin import MarginDepth
@@ -27,17 +28,17 @@ from localspec.errors import OutOfResourcesError, UnsupportedFileError
 from localspec.events import Loading, Notice
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.devices import list_devices
+from localspec.llama.heads import HeadContext, NextnStates
 from localspec.llama.library import library
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan, plan_numerics
 from localspec.llama.threads import usable_cores
 from localspec.llama.vocab import Vocab
-from localspec.pair import DrafterKind, LocalPair
+from localspec.pair import DrafterKind, LocalPair, settled_kind
 from localspec.params import DepthParams, Numerics, Threads
 from localspec.profile import ProfileKey, file_key, load_profile, load_threads, save_profile
 from localspec.store.architectures import require_runnable
 from localspec.store.header import Header, read_header
-from localspec.store.pairing import check_pair
 from localspec.store.recurrent import state_bytes
 
 _DEFAULT_CTX = 8192
@@ -104,7 +105,7 @@ class Runtime:
         self.drafter_header: Header | None = None
         if pair.drafter is not None:
             self.drafter_header = read_header(pair.drafter)
-            check_pair(self.header, self.drafter_header)
+        self.kind = settled_kind(pair, self.header, self.drafter_header)
         with ExitStack() as stack:
             self._open(stack)
             self._stack = stack.pop_all()
@@ -177,20 +178,31 @@ class Runtime:
         self.target = stack.enter_context(
             LlamaContext(target, replace(settings, copies=self._copies(self.header)))
         )
+        self.drafters: dict[DrafterKind, Drafter] = {"lookup": LookupDrafter()}
         self.drafter: LlamaContext | None = None
-        if drafter is not None and self.drafter_header is not None:
+        if self.kind == "mtp":
+            self._open_head(stack, drafter or target, settings)
+        elif drafter is not None and self.drafter_header is not None:
             copies = self._copies(self.drafter_header)
             self.drafter = stack.enter_context(
                 LlamaContext(drafter, replace(settings, copies=copies))
             )
-        self.drafters: dict[DrafterKind, Drafter] = {"lookup": LookupDrafter()}
-        if drafter is not None and self.drafter is not None:
             self.drafters["draft-model"] = DraftModel(
                 self.drafter, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
             )
         self.engine = Engine(self.target, [], NoDraft(), target.vocab.ends)
-        self.kind: DrafterKind = self.pair.kind
         self.use(self.kind, self._policy(wishes.depth))
+
+    def _open_head(self, stack: ExitStack, model: LlamaModel, settings: ContextSettings) -> None:
+        """A head of the target's own file, or of a file beside it."""
+        head = stack.enter_context(HeadContext(model, settings, self.target))
+        states, n_vocab = NextnStates(self.target), self.vocab.n_tokens
+        self.drafters["mtp"] = (
+            GuestDrafter(head, states, n_vocab)
+            if head.shares_memory
+            else HeadDrafter(head, states, n_vocab)
+        )
+        self.drafter = head
 
     def use(self, kind: DrafterKind, policy: DepthPolicy) -> None:
         """Have another drafter or another policy from the next answer on.
@@ -200,7 +212,7 @@ class Runtime:
             policy: decides draft lengths. One that learns may look up in the text beside a drafter model.
         """
         chosen = [self.drafters[kind]] if kind != "none" else []
-        if kind == "draft-model" and isinstance(policy, MarginDepth):
+        if kind not in ("none", "lookup") and isinstance(policy, MarginDepth):
             chosen = [self.drafters["lookup"], *chosen]
         self.engine.drafters, self.engine.depth = chosen, policy
 
@@ -242,6 +254,7 @@ class Runtime:
         return LlamaModel(
             path,
             use_extra_bufts=numerics.use_extra_bufts,
+            load_mtp=self.kind == "mtp",
             on_progress=lambda fraction: report(Loading(role, path.name, fraction)),
         )
 
@@ -252,7 +265,7 @@ class Runtime:
 
     def _note_limits(self, target: LlamaModel) -> None:
         """Say where a wish cannot be fulfilled, so that nothing is cut in silence."""
-        depth, n_ctx, kind = self._wishes.depth.depth, self._wishes.n_ctx, self.pair.kind
+        depth, n_ctx, kind = self._wishes.depth.depth, self._wishes.n_ctx, self.kind
         if kind != "none" and depth is not None and depth > self.max_depth:
             self.notices.append(
                 Notice(

@@ -11,20 +11,24 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from localspec import paths
 from localspec.batch import Batch
 from localspec.errors import LocalspecError, UnsupportedFileError
 from localspec.llama.context import ContextSettings, LlamaContext
+from localspec.llama.heads import HeadContext, NextnStates
 from localspec.llama.library import library
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import plan_numerics
 from localspec.llama.threads import usable_cores
+from localspec.pair import LocalPair
 from localspec.params import Numerics, Threads
-from localspec.store.architectures import require_runnable
+from localspec.store.architectures import require_runnable, sidecar_kind
 from localspec.store.header import read_header
+from localspec.store.pairing import can_draft_itself, check_pair
 
 _REFUSED, _ENDLESS = 10, 11
 """The child's exit codes where the file is refused in an orderly way, which will be said again, and where
@@ -38,31 +42,72 @@ _PASSES = (1, 5, 1)
 """Rows of the passes that are tried."""
 
 _N_CTX = 64
+_DRAFT = 4
 _LEAST_S, _BYTES_A_SECOND = 30.0, 50e6
 """Time for a trial: for a hard disk to read the file, and some more."""
 
 
-def was_tried(path: Path, numerics: Numerics | None) -> bool:
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is tried.
+
+    Attributes:
+        path: a model file.
+        head: the file of a head beside it; the same file for one of its own; None for none.
+    """
+
+    path: Path
+    head: Path | None = None
+
+    @property
+    def newest(self) -> Path:
+        """The file that is to blame if it fails: a head beside a model that was tried before, or that."""
+        return self.head or self.path
+
+
+def trials(pair: LocalPair) -> list[Trial]:
+    """What must have been tried before a pair is opened.
+
+    Raises:
+        UnsupportedFileError: a file is damaged.
+    """
+    if pair.drafter is None:
+        own = pair.kind in ("auto", "mtp") and can_draft_itself(read_header(pair.target))
+        return [Trial(pair.target, pair.target if own else None)]
+    if sidecar_kind(read_header(pair.drafter)):
+        return [Trial(pair.target), Trial(pair.target, pair.drafter)]
+    return [Trial(pair.target), Trial(pair.drafter)]
+
+
+def was_tried(trial: Trial, numerics: Numerics | None) -> bool:
     """True if the file was run here before, in this way and by this version of llama.cpp."""
-    return _mark(path, numerics).is_file()
+    return _mark(trial, numerics).is_file()
 
 
-def require_trial(path: Path, numerics: Numerics | None, n_threads: int | None = None) -> None:
-    """Let the file be run elsewhere before it is run here.
+def require_trial(trial: Trial, numerics: Numerics | None, n_threads: int | None = None) -> None:
+    """Let a file be run elsewhere before it is run here.
 
     Args:
-        path: a model file whose header was not looked at yet.
+        trial: the file, and the head that drafts for it.
         numerics: as it will be run, see `plan_numerics`.
         n_threads: CPU threads; None for one a core.
 
     Raises:
         UnsupportedFileError: llama.cpp crashes on it, or never ends.
     """
-    seconds = _LEAST_S + path.stat().st_size / _BYTES_A_SECOND
+    path = trial.newest
+    seconds = _LEAST_S + trial.path.stat().st_size / _BYTES_A_SECOND
     # -P: files in the current folder must not stand in for modules
-    command = [sys.executable, "-P", "-m", "localspec.trial", str(path), numerics or ""]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "localspec.trial",
+        str(trial.path),
+        str(trial.head or ""),
+    ]
     done = subprocess.run(
-        [*command, str(n_threads or usable_cores()), str(seconds)],
+        [*command, numerics or "", str(n_threads or usable_cores()), str(seconds)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -79,7 +124,7 @@ def require_trial(path: Path, numerics: Numerics | None, n_threads: int | None =
             f"{path.name} cannot be run: llama.cpp crashes on it ({_reason(done)}).", _HINT
         )
     if done.returncode == 0:
-        mark = _mark(path, numerics)
+        mark = _mark(trial, numerics)
         with suppress(OSError):
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
@@ -88,10 +133,11 @@ def require_trial(path: Path, numerics: Numerics | None, n_threads: int | None =
 _HINT = "Pull it again, or try another quantization of the same model"
 
 
-def _mark(path: Path, numerics: Numerics | None) -> Path:
+def _mark(trial: Trial, numerics: Numerics | None) -> Path:
     """The empty file that says this one went well."""
-    stat = path.stat()
-    facts = (path.resolve(), stat.st_size, stat.st_mtime_ns, numerics, library().version)
+    files = [trial.path, *([trial.head] if trial.head else [])]
+    stats = [(path.resolve(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    facts = (stats, numerics, library().version)
     digest = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     return paths.state_dir() / "trials" / digest
 
@@ -113,26 +159,37 @@ def _reason(done: "subprocess.CompletedProcess[bytes]") -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def _attempt(path: Path, numerics: Numerics | None, n_threads: int) -> None:
+def _attempt(path: Path, head: Path | None, numerics: Numerics | None, n_threads: int) -> None:
     """What the child does."""
     header = read_header(path)
     require_runnable(header)
+    if head is not None and head != path:
+        check_pair(header, read_header(head))
     plan = plan_numerics(numerics, header.products)
-    settings = ContextSettings(_N_CTX, 1, _N_CTX, 8, Threads(n_threads, n_threads), plan)
-    with (
-        LlamaModel(path, use_extra_bufts=plan.use_extra_bufts) as model,
-        LlamaContext(model, settings) as context,
-    ):
+    settings = ContextSettings(_N_CTX, 1, _N_CTX, 8, Threads(n_threads, n_threads), plan, _DRAFT)
+    extra = plan.use_extra_bufts
+    with ExitStack() as stack:
+        own = head == path
+        model = stack.enter_context(LlamaModel(path, use_extra_bufts=extra, load_mtp=own))
+        context = stack.enter_context(LlamaContext(model, settings))
+        states = NextnStates(context) if head else None
         position = 0
         for n_rows in _PASSES:
             batch = Batch()
             batch.add([position % context.n_vocab] * n_rows, position, 0, n_rows)
             context.decode(batch)
             position += n_rows
+        if head is not None and states is not None:
+            if not own:
+                model = stack.enter_context(LlamaModel(head, use_extra_bufts=extra, load_mtp=True))
+            beside = stack.enter_context(HeadContext(model, settings, context))
+            batch = Batch()
+            batch.add([0], position, 0, 1)
+            beside.read(batch, states.rows(n_rows)[-1:].copy())
 
 
 def _main() -> None:
-    path, numerics, n_threads, seconds = sys.argv[1:]
+    path, head, numerics, n_threads, seconds = sys.argv[1:]
     clock = threading.Timer(float(seconds), os._exit, [_ENDLESS])
     clock.daemon = True
     clock.start()
@@ -140,7 +197,7 @@ def _main() -> None:
     if numerics:
         chosen = "exact" if numerics == "exact" else "fast"
     try:
-        _attempt(Path(path), chosen, int(n_threads))
+        _attempt(Path(path), Path(head) if head else None, chosen, int(n_threads))
     except (LocalspecError, OSError, MemoryError):
         os._exit(_REFUSED)
     # freeing what is left is the system's business, and one more place to crash

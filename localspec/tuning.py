@@ -19,6 +19,7 @@ from localspec.engine.cost import CostTable
 from localspec.engine.margin import MarginDepth
 from localspec.events import Loading
 from localspec.llama.devices import computes_on_gpu
+from localspec.llama.heads import HeadContext
 from localspec.llama.passes import TimedPasses
 from localspec.llama.threads import thread_counts
 from localspec.load import OtherLoad
@@ -112,7 +113,7 @@ class Tuner:
             others = load.share()
             stored = others < MOST_BY_OTHERS and save_threads(key, chosen)
             if stored:
-                _keep(key, runtime.max_depth, passes_s, level_s, reading_s)
+                _keep(key, runtime, passes_s, level_s, reading_s)
             self._report = Tuned(
                 model=runtime.header.name,
                 drafter=self._pair.drafter.name if self._pair.drafter else None,
@@ -126,7 +127,9 @@ class Tuner:
                 passes_s=passes_s,
                 level_s=level_s,
                 reading_s=reading_s,
-                depths=depth_costs(passes_s, level_s or 0.0),
+                depths=depth_costs(passes_s, level_s or 0.0)
+                if level_s or runtime.kind == "lookup"
+                else [],
                 alternatives=alternatives,
                 n_turns=self._n_turns,
                 others=others,
@@ -232,9 +235,15 @@ class _Bed:
         self.verify_rows = min(_VERIFY_ROWS, self.n_rows)
         self.thread_counts = [runtime.threads.decode] if computes_on_gpu() else thread_counts()
         self.target = TimedPasses(runtime.target, self.n_cells)
-        self.drafter = (
-            None if runtime.drafter is None else TimedPasses(runtime.drafter, self.n_cells)
-        )
+        self.drafter = _timed_drafter(runtime, self.n_cells)
+
+
+def _timed_drafter(runtime: Runtime, n_cells: int) -> TimedPasses | None:
+    """The drafter's passes; None for one without, or with no memory to follow a text in."""
+    drafter = runtime.drafter
+    if isinstance(drafter, HeadContext):
+        return None if drafter.shares_memory else TimedPasses(drafter, n_cells, drafter.n_embd_out)
+    return None if drafter is None else TimedPasses(drafter, n_cells)
 
 
 def _other_ways(runtime: Runtime) -> list[_Way]:
@@ -250,13 +259,13 @@ def _fewest(seconds: Mapping[int, float]) -> int:
 
 def _keep(
     key: ProfileKey,
-    max_depth: int,
+    runtime: Runtime,
     passes_s: Mapping[int, float],
     level_s: float | None,
     reading_s: float | None,
 ) -> None:
     """Have the next start begin with these costs, and with what was learned of texts before."""
-    policy = MarginDepth(max_depth)
+    policy = MarginDepth(runtime.max_depth)
     # a file that was tampered with is as good as none
     with suppress(ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         policy.restore(load_profile(key) or {})
@@ -264,8 +273,8 @@ def _keep(
     for rows, seconds in passes_s.items():
         policy.cost.observe_pass(rows, _N_CELLS, seconds)
     if level_s is not None and reading_s is not None:
-        policy.cost.observe_level("draft-model", 1, 1, level_s)
-        policy.cost.observe_level("draft-model", 1, _READING, reading_s * _READING)
+        policy.cost.observe_level(runtime.kind, 1, 1, level_s)
+        policy.cost.observe_level(runtime.kind, 1, _READING, reading_s * _READING)
     save_profile(key, policy.state())
 
 

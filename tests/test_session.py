@@ -243,3 +243,22 @@ def test_a_text_that_is_far_too_long_is_refused_by_its_beginning(tiny: TinyModel
             with pytest.raises(LocalspecError, match=f"at least {32 * n_ctx} tokens"):
                 list(events)
         assert talk.messages == []
+
+
+HEADS = {"qwen35": None, "gemma4": "gemma4-assistant"}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_head_drafts_the_same_text(tiny: TinyModels, name: str) -> None:
+    """From the file itself, or from one beside it; over two turns."""
+    variant = Variant(agreeing=0.05)
+    sidecar = HEADS[name]
+    drafters = ["none", str(tiny(sidecar, variant)) if sidecar else "auto"]
+    texts = []
+    for drafter in drafters:
+        with session(tiny(name, variant), drafter=drafter) as talk:
+            told = [finished(talk.send(words)) for words in ("Hello", "And again")]
+            texts.append([t.token_ids for t in told])
+            assert talk.runtime.kind == ("none" if drafter == "none" else "mtp")
+    assert sum(t.speculation.accepted for t in told) > 0
+    assert texts[0] == texts[1]

@@ -14,7 +14,8 @@ import pytest
 from localspec import paths, trial
 from localspec.errors import UnsupportedFileError
 from localspec.llama.library import library
-from localspec.trial import require_trial, was_tried
+from localspec.pair import choose, located
+from localspec.trial import Trial, require_trial, trials, was_tried
 from tests.tiny import TinyModel, TinyModels, Variant, build
 
 
@@ -59,7 +60,7 @@ def test_a_crash_is_a_sentence(tmp_path: Path, what: str) -> None:
     with pytest.raises(
         UnsupportedFileError, match=r"broken\.gguf cannot be run: llama\.cpp crashes"
     ):
-        require_trial(broken(tmp_path, what), None, 1)
+        require_trial(Trial(broken(tmp_path, what)), None, 1)
     assert marks() == []
 
 
@@ -68,7 +69,7 @@ def test_a_pass_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "endless.gguf"
     build("qwen35", Variant(metadata=(("rope.dimension_count", 0),))).save(path)
     with pytest.raises(UnsupportedFileError, match="did not get through a few tokens"):
-        require_trial(path, None, 1)
+        require_trial(Trial(path), None, 1)
 
 
 def test_a_trial_ends_though_its_parent_was_killed(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_a_trial_ends_though_its_parent_was_killed(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from localspec import trial\n"
         "trial._LEAST_S = 4.0\n"
-        "trial.require_trial(Path(sys.argv[1]), None, 1)\n"
+        "trial.require_trial(trial.Trial(Path(sys.argv[1])), None, 1)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, path]) as parent:
         child = wait_for(lambda: psutil.Process(parent.pid).children())[0]
@@ -97,22 +98,22 @@ def test_a_sound_file_is_tried_once_for_each_way(
     tiny: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, numerics in (("llama", None), ("mamba", None), ("llama", "fast")):
-        assert not was_tried(tiny(name), numerics)
-        require_trial(tiny(name), numerics, 1)
-        assert was_tried(tiny(name), numerics)
+        assert not was_tried(Trial(tiny(name)), numerics)
+        require_trial(Trial(tiny(name)), numerics, 1)
+        assert was_tried(Trial(tiny(name)), numerics)
     assert len(marks()) == 3
     monkeypatch.setattr(library(), "version", "another")
-    assert not was_tried(tiny("llama"), None)
+    assert not was_tried(Trial(tiny("llama")), None)
 
 
 def test_a_file_that_was_replaced_is_tried_again(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     build("llama").save(path)
-    require_trial(path, None, 1)
+    require_trial(Trial(path), None, 1)
     model = build("llama")
     whole_numbers(model)
     model.save(path)
-    assert not was_tried(path, None)
+    assert not was_tried(Trial(path), None)
 
 
 def test_what_is_refused_in_order_is_left_to_be_said_later(
@@ -121,7 +122,7 @@ def test_what_is_refused_in_order_is_left_to_be_said_later(
     path = tmp_path / "half.gguf"
     whole = tiny("llama").read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    require_trial(path, None, 1)
+    require_trial(Trial(path), None, 1)
     assert marks() == []
 
 
@@ -149,6 +150,32 @@ def test_files_in_the_current_folder_are_not_run(
     (tmp_path / "numpy.py").write_text("open('taken-over', 'w').close()")
     (tmp_path / "random.py").write_text("raise SystemExit(1)")
     monkeypatch.chdir(tmp_path)
-    require_trial(tiny("llama"), None, 1)
+    require_trial(Trial(tiny("llama")), None, 1)
     assert not (tmp_path / "taken-over").exists()
     assert len(marks()) == 1
+
+
+def test_a_head_is_tried_with_its_target(tiny: TinyModels, tmp_path: Path) -> None:
+    """Alone it cannot run; and a target that ran without its head may fail with it."""
+    target, head = tiny("gemma4"), tiny("gemma4-assistant")
+    wanted = trials(located(choose(str(target), str(head))))
+    assert wanted == [Trial(target), Trial(target, head)]
+    for one in wanted:
+        require_trial(one, None, 1)
+        assert was_tried(one, None)
+    own = tiny("qwen35")
+    assert trials(located(choose(str(own)))) == [Trial(own, own)]
+    assert trials(located(choose(str(own), "lookup"))) == [Trial(own)]
+    require_trial(Trial(own, own), None, 1)
+    assert was_tried(Trial(own, own), None)
+    assert not was_tried(Trial(own), None)
+
+
+def test_a_head_that_ends_llama_cpp_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "headless.gguf"
+    model = build("qwen35")
+    del model.tensors["blk.2.nextn.hnorm.weight"]
+    model.save(path)
+    (one,) = trials(located(choose(str(path))))
+    require_trial(one, None, 1)
+    assert not was_tried(one, None), "llama.cpp refuses it in order, and says so again"

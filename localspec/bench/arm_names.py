@@ -52,12 +52,12 @@ def default_arms(kind: DrafterKind) -> list[ArmSpec]:
         kind: who drafts for the pair. Where only the text does, "lookup" would be "auto" again.
     """
     match kind:
-        case "draft-model":
-            return parse_arms("plain,auto,fixed:4,lookup")
         case "lookup":
             return parse_arms("plain,auto,fixed:4")
         case "none":
             return parse_arms("plain")
+        case _:
+            return parse_arms("plain,auto,fixed:4,lookup")
 
 
 def numbered(word: str, what: str = "arm", option: str = "--arms") -> ArmSpec | None:

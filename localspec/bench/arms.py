@@ -65,7 +65,7 @@ def open_arms(specs: list[ArmSpec], runtime: Runtime) -> list[Arm]:
 
 def _open(spec: ArmSpec, runtime: Runtime) -> Arm:
     # a pair without a drafter model can still look up
-    kind: DrafterKind = "draft-model" if "draft-model" in runtime.drafters else "lookup"
+    kind: DrafterKind = next((kind for kind in runtime.drafters if kind != "lookup"), "lookup")
     if spec.depth is not None:
         return Arm(spec.name, kind, FixedDepth(spec.depth))
     if spec.threshold is not None:

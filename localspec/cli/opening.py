@@ -11,7 +11,7 @@ from localspec.pair import LocalPair, choose, located, obtain
 from localspec.params import DepthParams
 from localspec.runtime import Runtime, Wishes
 from localspec.session import AnswerLimits, Session
-from localspec.trial import require_trial, was_tried
+from localspec.trial import require_trial, trials, was_tried
 from localspec.ui.loading import LoadingLine
 from localspec.ui.output import show_notice
 from localspec.ui.pulling import show_pull
@@ -78,10 +78,10 @@ def try_first(pair: LocalPair, wishes: Wishes, line: TransientLine) -> None:
     Raises:
         UnsupportedFileError: llama.cpp crashes on one.
     """
-    for path in (pair.target, pair.drafter):
-        if path is not None and not was_tried(path, wishes.numerics):
-            line.say(f"trying {path.name}: its first time here")
-            require_trial(path, wishes.numerics, wishes.n_threads)
+    for trial in trials(pair):
+        if not was_tried(trial, wishes.numerics):
+            line.say(f"trying {trial.newest.name}: its first time here")
+            require_trial(trial, wishes.numerics, wishes.n_threads)
 
 
 def session_on(runtime: Runtime, request: Request) -> Session:

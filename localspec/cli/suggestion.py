@@ -16,7 +16,7 @@ def unused_drafter(runtime: Runtime, request: Request, command: str) -> Notice |
 
     Reads headers, so it is to be asked when nobody waits for an answer.
     """
-    undecided = request.drafter == "auto" and runtime.pair.recipe is None
+    undecided = runtime.kind == "lookup" and runtime.pair.kind == "auto"
     if request.quiet or not undecided:
         return None
     found = next(fitting_drafters(runtime.header, most_read=_MOST_READ), None)

@@ -3,6 +3,8 @@
 import random
 from time import perf_counter
 
+import numpy as np
+
 from localspec.batch import Batch
 from localspec.llama.context import LlamaContext
 from localspec.params import Threads
@@ -18,10 +20,12 @@ class TimedPasses:
     Args:
         context: nothing in its memory is kept.
         n_cells: tokens of text before each pass.
+        width: of the states that come with the tokens of a head; None for a model.
     """
 
-    def __init__(self, context: LlamaContext, n_cells: int) -> None:
+    def __init__(self, context: LlamaContext, n_cells: int, width: int | None = None) -> None:
         self._context = context
+        self._width = width
         self._random = random.Random(0)
         self.n_cells = n_cells
         self._read()
@@ -32,7 +36,7 @@ class TimedPasses:
         batch = self._batch(n_rows, self.n_cells, n_rows if n_outputs is None else n_outputs)
         self._context.memory.mark(_SEQUENCE)
         started = perf_counter()
-        self._context.decode(batch)
+        self._decode(batch)
         seconds = perf_counter() - started
         if self._context.memory.keep(_SEQUENCE, self.n_cells):
             # it could only be forgotten together with the text
@@ -47,7 +51,11 @@ class TimedPasses:
         self.close()
         for start in range(0, self.n_cells, self._context.n_batch):
             n = min(self._context.n_batch, self.n_cells - start)
-            self._context.decode(self._batch(n, start, 0))
+            self._decode(self._batch(n, start, 0))
+
+    def _decode(self, batch: Batch) -> None:
+        states = None if self._width is None else np.zeros((len(batch), self._width), np.float32)
+        self._context.decode(batch, states)
 
     def _batch(self, n: int, position: int, n_outputs: int) -> Batch:
         batch = Batch()

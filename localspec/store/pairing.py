@@ -88,11 +88,19 @@ def _quoted(text: bytes) -> str:
 
 
 def check_pair(target: Header, drafter: Header) -> None:
-    """Refuse a draft model that does not fit the target.
+    """Refuse a drafter's file that does not fit the target.
 
     Raises:
         PairMismatchError: with the first difference found.
     """
+    if sidecar_kind(drafter):
+        reason = _head_mismatch(target, drafter)
+        if reason is None:
+            return
+        raise PairMismatchError(
+            f"{drafter.path.name} cannot draft for {target.path.name}: {reason}.",
+            f"Drafters that fit it: localspec inspect {target.path}",
+        )
     reason = _draft_model_mismatch(target, drafter)
     if reason is None:
         return
@@ -106,6 +114,40 @@ def check_pair(target: Header, drafter: Header) -> None:
     raise PairMismatchError(
         f"{drafter.path.name} cannot draft for {target.path.name}: {reason}.", hint
     )
+
+
+def can_draft_itself(target: Header) -> bool:
+    """True if the target's own file holds an MTP head that llama.cpp can run."""
+    return _missing_head(target) is None
+
+
+def require_head(target: Header) -> None:
+    """Refuse a target without an MTP head of its own.
+
+    Raises:
+        PairMismatchError: with the reason, and a file beside it that would serve.
+    """
+    reason = _missing_head(target)
+    if reason is None:
+        return
+    beside = [c.path for c in _sidecars(target) if c.path and c.kind == "mtp"]
+    hint = f"This one beside it would serve: -d {beside[0]}" if beside else "Without: -d lookup"
+    raise PairMismatchError(f"{target.path.name} cannot draft by itself: {reason}.", hint)
+
+
+def _head_mismatch(target: Header, drafter: Header) -> str | None:
+    """Why a head's file cannot draft for the target; None if it can."""
+    if drafter.architecture == MISSPELT_ASSISTANT:
+        return f"its architecture is spelt {MISSPELT_ASSISTANT}, which llama.cpp does not know"
+    reason = _sidecar_mismatch(target, drafter)
+    if reason:
+        return reason
+    if sidecar_kind(drafter) != "mtp":
+        return f"drafters of the kind {sidecar_kind(drafter)} are {NOT_YET}"
+    if target.vocabulary and drafter.vocabulary:
+        reason = vocabulary_mismatch(target.vocabulary, drafter.vocabulary)
+    # an assistant's layers are one head, and not one each
+    return reason if drafter.architecture != target.architecture else reason or _chained(drafter)
 
 
 def _draft_model_mismatch(target: Header, drafter: Header) -> str | None:
@@ -161,7 +203,10 @@ def _fit(target: Header, candidate: Candidate) -> DrafterFit:
     if candidate.kind == "lookup":
         return DrafterFit("lookup", None, True, "needs no file: it repeats what the text has said")
     if path is None:
-        return DrafterFit(candidate.kind, None, False, _head_reason(target, candidate.kind))
+        missing = _missing_head(target)
+        if candidate.kind != "mtp":
+            missing = f"a drafter of the kind {candidate.kind} needs a file"
+        return DrafterFit(candidate.kind, None, missing is None, missing or "in the target's file")
     try:
         drafter = read_header(path)
     except LocalspecError as error:
@@ -169,21 +214,26 @@ def _fit(target: Header, candidate: Candidate) -> DrafterFit:
     if candidate.kind == "draft-model":
         reason = _draft_model_mismatch(target, drafter)
         return DrafterFit("draft-model", path, reason is None, reason or "same vocabulary")
-    reason = _sidecar_mismatch(target, drafter) or NOT_YET
-    if drafter.architecture == MISSPELT_ASSISTANT:
-        reason = f"its architecture is spelt {MISSPELT_ASSISTANT}, which llama.cpp does not know"
-    return DrafterFit(candidate.kind, path, False, reason)
+    mismatch = _head_mismatch(target, drafter)
+    return DrafterFit(candidate.kind, path, mismatch is None, mismatch or "made for this target")
 
 
-def _head_reason(target: Header, kind: str) -> str:
-    """Why the head inside the target's own file cannot be used."""
-    if kind != "mtp":
-        return f"a drafter of the kind {kind} needs a file"
+def _missing_head(target: Header) -> str | None:
+    """Why the head inside the target's own file cannot be used; None if it can."""
+    if not target.nextn_predict_layers:
+        return "it has no MTP head"
     if not has_mtp_head(target):
         return "the MTP head was left out of this file"
     if target.architecture not in MTP_GRAPH:
         return f"llama.cpp cannot run the MTP head of {target.architecture}"
-    return NOT_YET
+    return _chained(target)
+
+
+def _chained(header: Header) -> str | None:
+    """Why the heads of a file cannot be used, if there is one for each token of a draft."""
+    if header.nextn_predict_layers > 1:
+        return f"heads in a chain (it has {header.nextn_predict_layers}) are {NOT_YET}"
+    return None
 
 
 def _sidecar_mismatch(target: Header, drafter: Header) -> str | None:

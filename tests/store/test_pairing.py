@@ -11,9 +11,11 @@ from localspec.store.header import read_header
 from localspec.store.pairing import (
     Candidate,
     DrafterFit,
+    can_draft_itself,
     check_pair,
     own_candidates,
     possible_drafters,
+    require_head,
 )
 from tests.store import gguf_bytes as raw
 from tests.store.gguf_bytes import Bytes
@@ -169,13 +171,20 @@ def test_an_embedding_model_offers_nothing_that_fits(tiny: TinyModels) -> None:
 
 
 def test_embedded_mtp_head(tiny: TinyModels) -> None:
-    """Present but not for this version; a trunk that only kept the key says so."""
-    assert _head(tiny, "qwen35").reason == "not supported yet by this version"
-    assert not _head(tiny, "qwen35").fits
+    """Present, or left out of a trunk that only kept the key."""
+    assert _head(tiny, "qwen35").reason == "in the target's file"
+    assert _head(tiny, "qwen35").fits
+    assert can_draft_itself(read_header(tiny("qwen35")))
     trunk = Variant(metadata=(("nextn_predict_layers", 1),))
     assert _head(tiny, "qwen35-without-mtp", trunk).reason == (
         "the MTP head was left out of this file"
     )
+    with pytest.raises(PairMismatchError, match="left out of this file"):
+        require_head(read_header(tiny("qwen35-without-mtp", trunk)))
+    with pytest.raises(PairMismatchError, match="it has no MTP head"):
+        require_head(read_header(tiny("llama")))
+    chained = Variant(metadata=(("nextn_predict_layers", 2),))
+    assert "heads in a chain" in _head(tiny, "qwen35", chained).reason
 
 
 def _head(tiny: TinyModels, name: str, variant: Variant | None = None) -> DrafterFit:
@@ -204,8 +213,14 @@ def test_sidecars_are_found_beside_the_target(tmp_path: Path, tiny: TinyModels) 
         ("dflash", "dflash-gemma.gguf"),
         ("lookup", None),
     ]
-    assert [fit.fits for fit in fits] == [False, False, False, True]
-    assert {fit.reason for fit in fits[:3]} == {"not supported yet by this version"}
+    assert [fit.fits for fit in fits] == [False, True, False, True]
+    assert "kind eagle3 are not supported yet" in fits[0].reason
+    check_pair(header, read_header(tmp_path / "mtp-gemma.gguf"))
+    trunk = tmp_path / "trunk.gguf"
+    shutil.copy(tiny("qwen35-without-mtp"), trunk)
+    with pytest.raises(PairMismatchError) as caught:
+        require_head(read_header(trunk))
+    assert caught.value.hint == f"This one beside it would serve: -d {tmp_path / 'mtp-qwen.gguf'}"
 
 
 def test_sidecar_of_another_width(tiny: TinyModels) -> None:
@@ -222,6 +237,8 @@ def test_sidecar_of_another_family(tiny: TinyModels) -> None:
     )
     assert fit.reason == "it is made for gemma4, the target is qwen3"
     assert not fit.fits
+    with pytest.raises(PairMismatchError, match="made for gemma4"):
+        check_pair(read_header(tiny("qwen3")), read_header(tiny("gemma4-assistant")))
 
 
 def test_the_misspelt_assistant_is_named(tmp_path: Path, tiny: TinyModels) -> None:
