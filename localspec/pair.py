@@ -5,19 +5,20 @@ brings what is missing here. `runtime.py` opens the result.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from localspec.errors import NotFoundError
+from localspec.errors import LocalspecError, NotFoundError
 from localspec.events import PullEvent
 from localspec.recipe import Place, Recipe, load_recipe
 from localspec.sources import FileSource
-from localspec.store.architectures import sidecar_kind
-from localspec.store.header import Header
+from localspec.store.architectures import HeadKind, sidecar_kind
+from localspec.store.header import Header, read_header
 from localspec.store.hub import resolve
 from localspec.store.listing import find_stored
-from localspec.store.pairing import can_draft_itself, check_pair, require_head
+from localspec.store.pairing import can_draft_itself, check_pair, fitting_sidecar, require_head
 from localspec.store.pull import fetch, locate, require_here
 from localspec.store.refs import (
     HubFile,
@@ -29,7 +30,7 @@ from localspec.store.refs import (
     parse_ref,
 )
 
-DrafterKind = Literal["none", "lookup", "draft-model", "mtp"]
+DrafterKind = Literal["none", "lookup", "draft-model"] | HeadKind
 
 WishedKind = DrafterKind | Literal["auto"]
 """A drafter as it was asked for: "auto" is decided by what the files turn out to hold."""
@@ -43,7 +44,7 @@ class Pair:
         name: the model as the user typed it.
         target: its file.
         kind: which drafter to run; "auto" with a file for whatever kind of drafter that is, and without
-            one for the head in the target's own file, or else look-up.
+            one for the head in the target's own file, or a file beside it, or else look-up.
         drafter: the drafter's file, None for one that needs none.
         recipe: the recipe it comes from, None for a model of the user's own.
     """
@@ -72,9 +73,9 @@ def choose(model: str, drafter: str = "auto", *, offline: bool = False) -> Pair:
     Args:
         model: recipe name, org/name, org/name:QUANT, org/name/file.gguf, a path, or the bare name of
             a stored file.
-        drafter: "auto" (the recipe's first one that this version runs, else a head in the file itself, else
-            look-up), "none", "lookup", "mtp" (the head in the target's own file), or a model or head in
-            one of the forms above.
+        drafter: "auto" (the recipe's first one, else a head in the file itself or beside it, else look-up),
+            "none", "lookup", "mtp" (the head in the target's own file), or a model or head in one of the
+            forms above.
         offline: do not ask the Hub which files a repo has.
 
     Raises:
@@ -119,6 +120,8 @@ def located(pair: Pair) -> LocalPair:
     require_here(there, typed=_typed(pair, there), offline=False)
     target = _path(pair.target)
     drafter = None if pair.drafter is None else _path(pair.drafter)
+    if drafter is None and pair.kind == "auto":
+        drafter = _beside(target)
     return LocalPair(pair.name, target, pair.kind, drafter, pair.recipe)
 
 
@@ -140,12 +143,12 @@ def _preferred(recipe: Recipe | None) -> tuple[WishedKind, Place | None]:
         return "auto", None
     for entry in recipe.drafters:
         match entry.kind:
-            case "draft-model" | "mtp" if entry.file is not None:
-                return entry.kind, _checked(entry.file, recipe)
             case "mtp-embedded":
                 return "mtp", None
             case "lookup":
                 break
+            case kind if entry.file is not None:
+                return kind, _checked(entry.file, recipe)
     return "lookup", None
 
 
@@ -157,7 +160,7 @@ def settled_kind(pair: LocalPair, target: Header, drafter: Header | None) -> Dra
     """
     if drafter is not None:
         check_pair(target, drafter)
-        return "mtp" if sidecar_kind(drafter) == "mtp" else "draft-model"
+        return sidecar_kind(drafter) or "draft-model"
     if pair.kind == "mtp":
         require_head(target)
     if pair.kind == "auto":
@@ -182,6 +185,17 @@ def _typed(pair: Pair, missing: list[FileSource]) -> list[str]:
     if pair.recipe and set(missing) <= {pair.target, *(d.file for d in pair.recipe.drafters)}:
         return [pair.name]
     return []
+
+
+def _beside(target: Path) -> Path | None:
+    """A head in a file beside a target that has none of its own.
+
+    A target that cannot be read is not refused here.
+    """
+    with suppress(LocalspecError):
+        header = read_header(target)
+        return None if can_draft_itself(header) else fitting_sidecar(header)
+    return None
 
 
 def _path(place: Place) -> Path:

@@ -11,9 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from localspec.faults import Fault, validated
 
-RecipeDrafterKind = Literal["draft-model", "lookup", "mtp", "mtp-embedded", "eagle3", "dflash"]
+RecipeDrafterKind = Literal[
+    "draft-model", "lookup", "mtp", "mtp-embedded", "eagle3", "dflash", "dspark"
+]
 
-_WITH_FILE = ("draft-model", "mtp", "eagle3", "dflash")
+_WITH_FILE = ("draft-model", "mtp", "eagle3", "dflash", "dspark")
 _WITHOUT_FILE = ("lookup", "mtp-embedded")
 
 

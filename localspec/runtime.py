@@ -20,15 +20,14 @@ from localspec.chat.template import ChatTemplate
 from localspec.engine.depth import DepthPolicy, FixedDepth, NoDraft, ThresholdDepth
 from localspec.engine.drafters.base import Drafter
 from localspec.engine.drafters.draft_model import DraftModel
-from localspec.engine.drafters.head import GuestDrafter, HeadDrafter
 from localspec.engine.drafters.lookup import LookupDrafter
 from localspec.engine.loop import Engine
 from localspec.engine.margin import MarginDepth
 from localspec.errors import OutOfResourcesError, UnsupportedFileError
 from localspec.events import Loading, Notice
+from localspec.heads import open_head
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.devices import list_devices
-from localspec.llama.heads import HeadContext, NextnStates
 from localspec.llama.library import library
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import NumericsPlan, plan_numerics
@@ -180,29 +179,26 @@ class Runtime:
         )
         self.drafters: dict[DrafterKind, Drafter] = {"lookup": LookupDrafter()}
         self.drafter: LlamaContext | None = None
-        if self.kind == "mtp":
-            self._open_head(stack, drafter or target, settings)
-        elif drafter is not None and self.drafter_header is not None:
-            copies = self._copies(self.drafter_header)
-            self.drafter = stack.enter_context(
-                LlamaContext(drafter, replace(settings, copies=copies))
-            )
-            self.drafters["draft-model"] = DraftModel(
-                self.drafter, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
-            )
+        match self.kind:
+            case "none" | "lookup":
+                pass
+            case "draft-model":
+                assert drafter is not None and self.drafter_header is not None
+                copies = self._copies(self.drafter_header)
+                self.drafter = stack.enter_context(
+                    LlamaContext(drafter, replace(settings, copies=copies))
+                )
+                self.drafters["draft-model"] = DraftModel(
+                    self.drafter, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes
+                )
+            case head:
+                tensors = (self.drafter_header or self.header).tensors
+                self.drafter, self.drafters[head] = open_head(
+                    head, drafter or target, settings, self.target, tensors
+                )
+                stack.enter_context(self.drafter)
         self.engine = Engine(self.target, [], NoDraft(), target.vocab.ends)
         self.use(self.kind, self._policy(wishes.depth))
-
-    def _open_head(self, stack: ExitStack, model: LlamaModel, settings: ContextSettings) -> None:
-        """A head of the target's own file, or of a file beside it."""
-        head = stack.enter_context(HeadContext(model, settings, self.target))
-        states, n_vocab = NextnStates(self.target), self.vocab.n_tokens
-        self.drafters["mtp"] = (
-            GuestDrafter(head, states, n_vocab)
-            if head.shares_memory
-            else HeadDrafter(head, states, n_vocab)
-        )
-        self.drafter = head
 
     def use(self, kind: DrafterKind, policy: DepthPolicy) -> None:
         """Have another drafter or another policy from the next answer on.

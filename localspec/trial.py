@@ -17,17 +17,20 @@ from pathlib import Path
 
 from localspec import paths
 from localspec.batch import Batch
+from localspec.engine.depth import FixedDepth
+from localspec.engine.loop import Engine
+from localspec.engine.sampling import Sampler
 from localspec.errors import LocalspecError, UnsupportedFileError
+from localspec.heads import open_head
 from localspec.llama.context import ContextSettings, LlamaContext
-from localspec.llama.heads import HeadContext, NextnStates
 from localspec.llama.library import library
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import plan_numerics
 from localspec.llama.threads import usable_cores
 from localspec.pair import LocalPair
-from localspec.params import Numerics, Threads
+from localspec.params import Numerics, SamplingParams, Threads
 from localspec.store.architectures import require_runnable, sidecar_kind
-from localspec.store.header import read_header
+from localspec.store.header import Header, read_header
 from localspec.store.pairing import can_draft_itself, check_pair
 
 _REFUSED, _ENDLESS = 10, 11
@@ -42,7 +45,7 @@ _PASSES = (1, 5, 1)
 """Rows of the passes that are tried."""
 
 _N_CTX = 64
-_DRAFT = 4
+_DRAFT, _ANSWER = 4, 12
 _LEAST_S, _BYTES_A_SECOND = 30.0, 50e6
 """Time for a trial: for a hard disk to read the file, and some more."""
 
@@ -172,20 +175,32 @@ def _attempt(path: Path, head: Path | None, numerics: Numerics | None, n_threads
         own = head == path
         model = stack.enter_context(LlamaModel(path, use_extra_bufts=extra, load_mtp=own))
         context = stack.enter_context(LlamaContext(model, settings))
-        states = NextnStates(context) if head else None
         position = 0
         for n_rows in _PASSES:
             batch = Batch()
             batch.add([position % context.n_vocab] * n_rows, position, 0, n_rows)
             context.decode(batch)
             position += n_rows
-        if head is not None and states is not None:
+        context.memory.drop(0)
+        if head is not None:
+            beside = model
             if not own:
-                model = stack.enter_context(LlamaModel(head, use_extra_bufts=extra, load_mtp=True))
-            beside = stack.enter_context(HeadContext(model, settings, context))
-            batch = Batch()
-            batch.add([0], position, 0, 1)
-            beside.read(batch, states.rows(n_rows)[-1:].copy())
+                beside = stack.enter_context(LlamaModel(head, use_extra_bufts=extra, load_mtp=True))
+            _draft(context, beside, settings, read_header(head))
+
+
+def _draft(
+    context: LlamaContext, model: LlamaModel, settings: ContextSettings, header: Header
+) -> None:
+    """Have a head draft for a target, and take its drafts back."""
+    opened, drafter = open_head(
+        sidecar_kind(header) or "mtp", model, settings, context, header.tensors
+    )
+    with opened:
+        engine = Engine(context, [drafter], FixedDepth(_DRAFT), frozenset())
+        engine.open([0, 1, 2], Sampler(SamplingParams(temperature=0.0)), _ANSWER)
+        while engine.active:
+            engine.step()
 
 
 def _main() -> None:

@@ -18,6 +18,7 @@ import psutil
 from localspec.engine.cost import CostTable
 from localspec.engine.margin import MarginDepth
 from localspec.events import Loading
+from localspec.llama.blocks import BlockContext
 from localspec.llama.devices import computes_on_gpu
 from localspec.llama.heads import HeadContext
 from localspec.llama.passes import TimedPasses
@@ -239,8 +240,11 @@ class _Bed:
 
 
 def _timed_drafter(runtime: Runtime, n_cells: int) -> TimedPasses | None:
-    """The drafter's passes; None for one without, or with no memory to follow a text in."""
+    """The drafter's passes; None for one without, or with no memory to follow a text in, or where one pass
+    makes a whole draft."""
     drafter = runtime.drafter
+    if isinstance(drafter, BlockContext):
+        return None
     if isinstance(drafter, HeadContext):
         return None if drafter.shares_memory else TimedPasses(drafter, n_cells, drafter.n_embd_out)
     return None if drafter is None else TimedPasses(drafter, n_cells)

@@ -216,8 +216,9 @@ class Bench:
     def _warm_up(self) -> Iterator[Progress]:
         """Read the weights and wake the threads, with policies of their own that nobody else sees."""
         prompt = self._prompts[0]
-        for kinds in (("none",), ("draft-model", "mtp")):
-            fixed = next((a for a in self._arms.values() if a.kind in kinds), None)
+        kinds = {arm.kind for arm in self._arms.values()}
+        for wanted in ({"none"}, kinds - {"none", "lookup"}):
+            fixed = next((a for a in self._arms.values() if a.kind in wanted), None)
             if fixed is not None:
                 throwaway = Arm("warm-up", fixed.kind, FixedDepth(_WARM_UP_DEPTH))
                 for _ in self._answering.answer(prompt, throwaway, _WARM_UP_TOKENS):
@@ -319,7 +320,7 @@ class Bench:
 
 def _drafter_facts(header: Header | None, kinds: set[DrafterKind]) -> dict[str, Any] | None:
     """Who drafted: a model, or the text alone; None if no arm had a drafter."""
-    if header is not None and kinds & {"draft-model", "mtp"}:
+    if header is not None and kinds - {"none", "lookup"}:
         return file_facts(header)
     if "mtp" in kinds:
         return {"name": "MTP head in the target's file"}

@@ -31,6 +31,8 @@ class RecordedDrafter:
         kind: its name.
     """
 
+    at_once = False
+
     def __init__(self, machine: Machine, kind: str) -> None:
         self.kind = kind or "draft-model"
         self.relative_cost = machine.relative_level

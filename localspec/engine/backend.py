@@ -80,6 +80,16 @@ class Head(Protocol):
     """Largest number of tokens in one pass."""
     memory: Memory
 
+    def encode(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What the head makes of the target's states before it reads them: EAGLE fuses three layers.
+
+        Args:
+            states: shape (n, width of the target's states).
+
+        Returns:
+            Shape (n, width of the head's states).
+        """
+
     def read(
         self, batch: Batch, states: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -90,6 +100,55 @@ class Head(Protocol):
             states: one a token, shape (len(batch), width).
 
         Returns:
-            Logits, shape (number of outputs, n_vocab), and the head's own state after each token, shape
-            (len(batch), width): views that the next call overwrites.
+            Logits, shape (number of outputs, n_vocab), and the head's own state after each of these tokens,
+            shape (number of outputs, width): views that the next call overwrites.
         """
+
+
+class ChainedHead(Head, Protocol):
+    """Several heads, one for each place of a draft; all read the same tokens, each has its own memory."""
+
+    n_heads: int
+
+    def use(self, i: int) -> None:
+        """The next passes are head `i`'s, 0 .. n_heads - 1."""
+
+
+class Proposals(Protocol):
+    """What a pass over blocks proposes; valid until the next pass."""
+
+    def row(self, i: int, before: int) -> Logits:
+        """Logits at a row of the batch, shape (n_vocab,).
+
+        Args:
+            i: the row.
+            before: the token that was chosen for the place before.
+        """
+
+    def confidence(self, i: int) -> float | None:
+        """The model's own estimate that the proposal at a row will be accepted; None if it has none."""
+
+
+class BlockHead(Protocol):
+    """A model that fills in blocks of masks, opened for decoding."""
+
+    n_batch: int
+    """Largest number of tokens in one pass."""
+    memory: Memory
+    mask: int
+    """The token that stands for one to be proposed."""
+    n_block: int
+    """Most proposals of one block."""
+    first_row: int
+    """Row of a block with the first proposal: 0 if the last known token's own row has it."""
+
+    def remember(self, batch: Batch, states: NDArray[np.float32]) -> None:
+        """Take the target's states at these positions into memory.
+
+        Args:
+            batch: where they belong; its tokens are not looked at.
+            states: shape (len(batch), width).
+        """
+
+    def propose(self, batch: Batch) -> Proposals:
+        """Run one pass over blocks of equal size, each the last known token of a sequence and masks."""

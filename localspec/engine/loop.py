@@ -199,6 +199,8 @@ class Engine:
             started = perf_counter()
             grown = drafter.draft(growing)
             self.depth.drafted(drafter, len(growing), n_behind, perf_counter() - started)
+            if drafter.at_once:
+                break
             growing = [
                 d
                 for d in grown

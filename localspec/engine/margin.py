@@ -168,8 +168,8 @@ class MarginDepth:
             kind = verdict.draft.kind
             depth[kind] = max(depth[kind], verdict.draft.n_proposed)
         for kind, n_levels in depth.items():
-            if n_levels and not self._is_free(self._drafters[kind]):
-                seconds += n_levels * self._level_s(self._drafters[kind])
+            if n_levels and not self._is_free(drafter := self._drafters[kind]):
+                seconds += (1 if drafter.at_once else n_levels) * self._level_s(drafter)
         self._tokens = _MEMORY * self._tokens + tokens
         self._seconds = _MEMORY * self._seconds + seconds
         if not any(depth.values()):
@@ -247,7 +247,8 @@ class MarginDepth:
         for depth in _DEPTHS if last is None else _FURTHER:
             if depth <= room:
                 row = (self.cost.pass_s(n_rows + depth) - now) / depth
-                found = _expected(outlook, acceptances, start, depth, rate * level, rate * row)
+                levels = [rate * level] + [0.0 if drafter.at_once else rate * level] * (depth - 1)
+                found = _expected(outlook, acceptances, start, levels, rate * row)
                 best = max(best, found)
         return best
 
@@ -345,8 +346,7 @@ def _expected(
     outlook: Outlook,
     acceptances: list[float],
     start: tuple[float, int],
-    depth: int,
-    level: float,
+    levels: list[float],
     row: float,
 ) -> Prospect:
     """What letting a draft grow by `depth` tokens is worth, if it ends early where it does not pay.
@@ -359,13 +359,12 @@ def _expected(
         outlook: how confident the next proposals will be.
         acceptances: what each bin of confidence is worth.
         start: chance that all of the draft so far is accepted, and its place in the outlook.
-        depth: most tokens to draft.
-        level: cost of a proposal, in tokens.
+        levels: cost of each proposal that may be made, in tokens.
         row: cost of verifying one, in tokens.
     """
     chance, place = start
     reached, gain, tokens = 1.0, 0.0, 0.0
-    for _ in range(depth):
+    for level in levels:
         gain -= reached * level
         shares = outlook.shares[place]
         worth = brought = most = 0.0

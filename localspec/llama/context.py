@@ -19,6 +19,9 @@ from localspec.llama.numerics import NumericsPlan
 from localspec.llama.uninterrupted import uninterrupted
 from localspec.params import Threads
 
+_HEADS_ALONE = frozenset({"eagle3", "dflash"})
+"""Architectures that are nothing but a head; in the others a context is told to run the MTP layers."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
@@ -68,15 +71,16 @@ class LlamaContext:
             n_draft=settings.n_draft,
             copies=settings.copies,
         )
-        params = _context_params(settings, memory, head_of)
+        params = _context_params(settings, memory, head_of, model.architecture)
         self.handle: llama_cpp.llama_context_p | None = _opened(model, params, settings.n_ctx)
         if llama_cpp.llama_n_rs_seq(self.handle) < memory.n_last_states:
             # another llama.cpp, which keeps no states for this architecture and says so only here
             llama_cpp.llama_free(self.handle)
             memory = replace(memory, n_last_states=0, copies=True)
-            params = _context_params(settings, memory, head_of)
+            params = _context_params(settings, memory, head_of, model.architecture)
             self.handle = _opened(model, params, settings.n_ctx)
         self.n_vocab = model.vocab.n_tokens
+        self.n_embd, self.n_layers = model.n_embd, model.n_layers
         self.n_embd_out = model.n_embd_out
         self.n_ctx = settings.n_ctx
         self.n_batch = min(settings.n_batch, int(llama_cpp.llama_n_batch(self.handle)))
@@ -186,7 +190,10 @@ def _opened(
 
 
 def _context_params(
-    settings: ContextSettings, memory: MemoryPlan, head_of: LlamaContext | None
+    settings: ContextSettings,
+    memory: MemoryPlan,
+    head_of: LlamaContext | None,
+    architecture: str,
 ) -> llama_cpp.llama_context_params:
     params = llama_cpp.llama_context_default_params()
     # A little more than is used, for the token that fills a pass up (_decode_filled).
@@ -206,6 +213,7 @@ def _context_params(
     # llama.cpp splits it into equal lengths and runs several).
     params.kv_unified = True
     if head_of is not None:
-        params.ctx_type = llama_cpp.LLAMA_CONTEXT_TYPE_MTP
+        if architecture not in _HEADS_ALONE:
+            params.ctx_type = llama_cpp.LLAMA_CONTEXT_TYPE_MTP
         params.ctx_other = llama_cpp.llama_context_p(head_of.handle or 0)
     return params

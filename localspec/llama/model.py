@@ -79,9 +79,23 @@ class LlamaModel:
     @property
     def architecture(self) -> str:
         """Its `general.architecture`."""
+        return self.metadata("general.architecture") or ""
+
+    def metadata(self, key: str) -> str | None:
+        """A value of the file's metadata as text, None if it is not there or an array."""
         text = ctypes.create_string_buffer(128)
-        llama_cpp.llama_model_meta_val_str(self.handle, b"general.architecture", text, len(text))
-        return text.value.decode(errors="replace")
+        n = llama_cpp.llama_model_meta_val_str(self.handle, key.encode(), text, len(text))
+        return text.value.decode(errors="replace") if n >= 0 else None
+
+    @property
+    def n_embd(self) -> int:
+        """Width of its layers."""
+        return int(llama_cpp.llama_model_n_embd(self.handle))
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of its trunk."""
+        return int(llama_cpp.llama_model_n_layer(self.handle))
 
     @property
     def keeps_state(self) -> bool:

@@ -20,6 +20,7 @@ class Vocab:
         self.n_tokens: int = llama_cpp.llama_vocab_n_tokens(handle)
         self.bos: int = llama_cpp.llama_vocab_bos(handle)
         self.eos: int = llama_cpp.llama_vocab_eos(handle)
+        self.mask: int = llama_cpp.llama_vocab_mask(handle)
         self.adds_bos: bool = llama_cpp.llama_vocab_get_add_bos(handle)
         self._buffer = ctypes.create_string_buffer(256)
 

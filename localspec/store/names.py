@@ -39,11 +39,12 @@ _QUANT = re.compile(
     r"(?=$|[-._])",
     re.IGNORECASE,
 )
+_BESIDE = "mmproj|mtp|assistant|eagle3|dflash|dspark|imatrix"
 _SIDECAR = re.compile(
-    r"(?:mmproj|mtp|eagle3|dflash|imatrix)[-._].*|.*[-._](?:mmproj|mtp|eagle3|dflash|imatrix)(?:[-._].*)?",
+    rf"(?:{_BESIDE})[-._].*|.*[-._](?:{_BESIDE})(?:[-._].*)?",
     re.IGNORECASE,
 )
-_SIDECAR_FOLDERS = frozenset({"mtp", "mmproj", "eagle3", "dflash"})
+_SIDECAR_FOLDERS = frozenset({"mtp", "mmproj", "eagle3", "dflash", "dspark"})
 
 
 def split_parts(name: str) -> tuple[str, ...]:

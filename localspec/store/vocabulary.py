@@ -1,7 +1,7 @@
 """A model's vocabulary as its file states it, with llama.cpp's defaults for what is left out.
 
 The defaults are those of `src/llama-vocab.cpp`: they decide whether two files agree although one
-of them leaves a key out. `pairing.py` compares two vocabularies; the tokenizer itself is
+of them leaves a key out. `vocabulary_match.py` compares two vocabularies; the tokenizer itself is
 llama.cpp's.
 """
 

@@ -21,6 +21,7 @@ class ScriptedDrafter:
 
     kind = "scripted"
     relative_cost = 0.0
+    at_once = False
 
     def __init__(
         self, texts: dict[tuple[int, ...], list[int]], hit_rate: float, burst: int = 1

@@ -31,6 +31,8 @@ class MadeUp:
         kind: its name.
     """
 
+    at_once = False
+
     def __init__(self, level_s: float, kind: str = "draft-model") -> None:
         self.kind = kind
         self.level_s = level_s

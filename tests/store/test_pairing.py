@@ -1,18 +1,21 @@
 """Pairs: the vocabulary rule of llama.cpp, and what is offered as a drafter and why not."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from localspec.errors import PairMismatchError, UnsupportedFileError
-from localspec.store.architectures import require_runnable, unsupported_reason
-from localspec.store.header import read_header
+from localspec.store.architectures import require_runnable, sidecar_kind, unsupported_reason
+from localspec.store.header import Header, read_header
+from localspec.store.heads import head_mismatch
 from localspec.store.pairing import (
     Candidate,
     DrafterFit,
     can_draft_itself,
     check_pair,
+    fitting_sidecar,
     own_candidates,
     possible_drafters,
     require_head,
@@ -183,8 +186,10 @@ def test_embedded_mtp_head(tiny: TinyModels) -> None:
         require_head(read_header(tiny("qwen35-without-mtp", trunk)))
     with pytest.raises(PairMismatchError, match="it has no MTP head"):
         require_head(read_header(tiny("llama")))
-    chained = Variant(metadata=(("nextn_predict_layers", 2),))
-    assert "heads in a chain" in _head(tiny, "qwen35", chained).reason
+    two = Variant(metadata=(("nextn_predict_layers", 2),))
+    assert _head(tiny, "qwen35", two).reason == (
+        "llama.cpp runs one MTP layer of qwen35, and the file has 2"
+    )
 
 
 def _head(tiny: TinyModels, name: str, variant: Variant | None = None) -> DrafterFit:
@@ -208,13 +213,13 @@ def test_sidecars_are_found_beside_the_target(tmp_path: Path, tiny: TinyModels) 
     header = read_header(target)
     fits = possible_drafters(header, own_candidates(header))
     assert [(fit.kind, fit.path.name if fit.path else None) for fit in fits] == [
-        ("eagle3", "gemma-EAGLE3-F32.gguf"),
         ("mtp", "mtp-gemma.gguf"),
+        ("eagle3", "gemma-EAGLE3-F32.gguf"),
         ("dflash", "dflash-gemma.gguf"),
         ("lookup", None),
     ]
-    assert [fit.fits for fit in fits] == [False, True, False, True]
-    assert "kind eagle3 are not supported yet" in fits[0].reason
+    assert all(fit.fits for fit in fits)
+    assert fitting_sidecar(header) == tmp_path / "mtp-gemma.gguf"
     check_pair(header, read_header(tmp_path / "mtp-gemma.gguf"))
     trunk = tmp_path / "trunk.gguf"
     shutil.copy(tiny("qwen35-without-mtp"), trunk)
@@ -239,6 +244,58 @@ def test_sidecar_of_another_family(tiny: TinyModels) -> None:
     assert not fit.fits
     with pytest.raises(PairMismatchError, match="made for gemma4"):
         check_pair(read_header(tiny("qwen3")), read_header(tiny("gemma4-assistant")))
+
+
+def _eagle(tiny: TinyModels, layers: object) -> Header:
+    header = read_header(tiny("eagle3"))
+    return replace(header, metadata={**header.metadata, "eagle3.target_layers": layers})
+
+
+EAGLE_LAYERS = {
+    "two layers": ("qwen3", (0, 1), "does not name the three layers"),
+    "none at all": ("qwen3", "0, 1, 2", "does not name the three layers"),
+    "one that is not there": ("qwen3", (0, 1, 7), "reads layer 7 of its target, this one has 4"),
+    "the last state of one that keeps it": ("qwen3", (0, 1, 4), "the last state of qwen3"),
+    "no state at all": ("qwen2", (0, 1, 1), "not give out the states of qwen2"),
+}
+
+
+@pytest.mark.parametrize("name", EAGLE_LAYERS)
+def test_eagle_heads_that_would_end_the_process(tiny: TinyModels, name: str) -> None:
+    """llama.cpp asserts these deep in its graphs."""
+    target, layers, says = EAGLE_LAYERS[name]
+    assert says in str(head_mismatch(read_header(tiny(target)), _eagle(tiny, layers)))
+
+
+def test_an_eagle_head_of_two_layers(tiny: TinyModels) -> None:
+    drafter = replace(read_header(tiny("eagle3")), n_layers=2)
+    assert "it has 2 layers" in str(head_mismatch(read_header(tiny("qwen3")), drafter))
+
+
+def test_an_eagle_head_may_read_what_leaves_the_last_layer(tiny: TinyModels) -> None:
+    assert head_mismatch(read_header(tiny("gemma4")), _eagle(tiny, (0, 1, 5))) is None
+
+
+def test_an_eagle_head_that_borrows_an_embedding_of_another_width(tiny: TinyModels) -> None:
+    header = read_header(tiny("eagle3"))
+    drafter = replace(header, tensors=header.tensors - {"token_embd.weight"})
+    assert head_mismatch(read_header(tiny("qwen3")), drafter) == (
+        "it borrows the target's embedding, whose width is 64 and not 32"
+    )
+
+
+@pytest.mark.parametrize("name", ["dflash", "dspark"])
+def test_blocks_need_layers_and_a_mask(tiny: TinyModels, name: str) -> None:
+    target = read_header(tiny("qwen3"))
+    header = read_header(tiny(name))
+    assert sidecar_kind(header) == name
+    assert head_mismatch(target, header) is None
+    without_mask = {k: v for k, v in header.metadata.items() if "mask" not in k}
+    assert "no mask token" in str(head_mismatch(target, replace(header, metadata=without_mask)))
+    without_layers = {k: v for k, v in header.metadata.items() if "layers" not in k}
+    assert "does not name the layers" in str(
+        head_mismatch(target, replace(header, metadata=without_layers))
+    )
 
 
 def test_the_misspelt_assistant_is_named(tmp_path: Path, tiny: TinyModels) -> None:

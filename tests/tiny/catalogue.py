@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tests.tiny import drafters, recurrent, transformers
+from tests.tiny import chained, drafters, recurrent, transformers
 from tests.tiny.model import TinyModel, Value, perturbed
 from tests.tiny.vocabulary import BYTES, CHATML, Vocabulary
 
@@ -60,6 +60,9 @@ MODELS: dict[str, tuple[str, int, Fill]] = {
     "mamba": ("mamba", 10, recurrent.mamba),
     "lfm2": ("lfm2", 11, recurrent.lfm2),
     "falcon-h1": ("falcon-h1", 12, recurrent.falcon_h1),
+    "step35": ("step35", 14, chained.step35),
+    "mimo2": ("mimo2", 15, chained.mimo2),
+    "hy_v3": ("hy_v3", 16, chained.hy_v3),
 }
 """The models that write text: name -> (architecture, default seed, what fills the model)."""
 
@@ -68,6 +71,7 @@ OTHERS: dict[str, tuple[str, int, Fill]] = {
     "eagle3": ("eagle3", 8, drafters.eagle3),
     "dflash": ("dflash", 9, drafters.dflash),
     "dspark": ("dflash", 9, drafters.dspark),
+    "dflash2": ("dflash", 9, drafters.dflash2),
     "qwen35-mtp": ("qwen35", 7, drafters.qwen35_mtp),
     "bert": ("bert", 13, transformers.bert),
 }

@@ -2,12 +2,19 @@
 
 import numpy as np
 
+from tests.tiny import codebook
 from tests.tiny.blocks import Attention, attention, embedding, feed_forward
 from tests.tiny.model import Shape, TinyModel
 from tests.tiny.recurrent import qwen35
 from tests.tiny.transformers import WINDOW, head_dims
 
-BLOCK_ENDS = ("attn_output.weight", "ssm_out.weight", "ffn_down.weight")
+BLOCK_ENDS = (
+    "attn_output.weight",
+    "ssm_out.weight",
+    "ffn_down.weight",
+    "ffn_down_exps.weight",
+    "ffn_down_shexp.weight",
+)
 """The last matrix of each block."""
 
 TARGET_WIDTH = Shape().n_embd
@@ -92,6 +99,30 @@ def dspark(model: TinyModel) -> None:
     model.random("conf_proj.weight", n_embd + rank, 1)
 
 
+def dflash2(model: TinyModel) -> None:
+    """DFlash with short convolutions and a selector: candidates for each place, and scores of their pairs.
+
+    The candidates and the scores of a place must fit a state: top_k * (top_k + 1) <= n_embd.
+    """
+    dflash(model)
+    n_embd, kernel, group, rank, top_k = TARGET_WIDTH, 3, 16, 8, 4
+    model.metadata |= {
+        "conv_kernel_size": kernel,
+        "conv_group_size": group,
+        "selector_rank": rank,
+        "selector_top_k": top_k,
+    }
+    model.random("selector_predecessor.weight", rank, model.n_vocab)
+    model.random("selector_successor.weight", rank, model.n_vocab)
+    model.random("selector_hidden.weight", n_embd, rank)
+    for layer in range(Shape().n_layer):
+        for part in ("attn", "ffn"):
+            conv = f"blk.{layer}.{part}_conv_"
+            # llama.cpp reads the base without ".weight"
+            model.random(conv + "base", n_embd, kernel, 2)
+            model.random(conv + "proj.weight", n_embd, 2 * kernel * (n_embd // group))
+
+
 def qwen35_mtp(model: TinyModel) -> None:
     """The MTP block of qwen35 in a file of its own."""
     qwen35(model)
@@ -105,12 +136,16 @@ def agree(model: TinyModel, strength: float) -> None:
 
     Blocks add `strength` of what they did. At 0 the next token depends on the last one alone, and the head,
     which passes the token through, is always right; the more they add, the less often it is.
+    For eagle3 and the dflash kind with qwen3, and for heads in a row, see `codebook`.
     """
     gemma = model.architecture.startswith("gemma4")
     faded = ("post_attention_norm.weight", "post_ffw_norm.weight") if gemma else BLOCK_ENDS
     for name in model.tensors:
         if name.endswith(faded):
             model.tensors[name] *= strength
+    if model.architecture in codebook.FAMILY:
+        codebook.teach(model, strength)
+        return
     output = np.random.default_rng(1).standard_normal((model.n_vocab, TARGET_WIDTH))
     output = (output * 0.5).astype(np.float32)
     if model.architecture == "gemma4-assistant":

@@ -48,16 +48,17 @@ class Draft:
         self.tokens.append(token)
         self.confidences.append(confidence)
 
-    def propose_from(self, row: NDArray[np.float32]) -> None:
+    def propose_from(self, row: NDArray[np.float32], confidence: float | None = None) -> None:
         """Append what the target's sampler would pick from a drafter's row, with the target's noise.
 
         Args:
             row: logits, shape (n_vocab of the target,).
+            confidence: of the drafter's own making; None takes the pick's probability.
         """
         s = self.sequence
         window = s.sampler.window(s.tokens, self.tokens)
         pick = s.sampler.pick(row, len(s.tokens) + len(self.tokens), window)
-        self.propose(pick.token, pick.probability)
+        self.propose(pick.token, pick.probability if confidence is None else confidence)
 
     def cut(self, n: int) -> None:
         """Leave the first `n` proposals to be verified."""
@@ -71,7 +72,9 @@ class Drafter(Protocol):
     kind: str
     """The name shown to users: "draft-model", "lookup", …"""
     relative_cost: float
-    """What a proposal is expected to cost before it was measured, in plain passes of the target."""
+    """What a level is expected to cost before it was measured, in plain passes of the target."""
+    at_once: bool
+    """True if a draft has one level only, in which all of it is proposed."""
 
     def n_behind(self, sequence: "Sequence") -> int:
         """Tokens of a sequence that must be evaluated before its next proposal; 0 if none ever are."""

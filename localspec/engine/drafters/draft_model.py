@@ -20,6 +20,7 @@ class DraftModel:
     """
 
     kind = "draft-model"
+    at_once = False
 
     def __init__(self, model: Model, n_vocab: int, relative_cost: float = 0.3) -> None:
         self._model = model

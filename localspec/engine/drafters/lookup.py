@@ -108,6 +108,7 @@ class LookupDrafter:
 
     kind = "lookup"
     relative_cost = 0.0
+    at_once = True
 
     def __init__(self) -> None:
         self._memories: dict[int, _Memory] = {}
