@@ -36,14 +36,11 @@ from localspec.llama.vocab import Vocab
 from localspec.pair import DrafterKind, LocalPair, settled_kind
 from localspec.params import DepthParams, Numerics, Threads
 from localspec.profile import ProfileKey, file_key, load_profile, load_threads, save_profile
+from localspec.states import copies_states, max_depth
 from localspec.store.architectures import require_runnable
 from localspec.store.header import Header, read_header
-from localspec.store.recurrent import state_bytes
 
 _DEFAULT_CTX = 8192
-_MOST_STATES = 0.1
-"""Memory that recurrent states of the tokens of a draft may take, in sizes of the model's file."""
-
 _N_BATCH = 256
 """Tokens of a pass: as fast as larger ones on a CPU, and an answer can be stopped between two."""
 
@@ -170,12 +167,14 @@ class Runtime:
             drafter = stack.enter_context(self._load("drafter", self.pair.drafter, numerics))
         self.vocab: Vocab = target.vocab
         self.n_ctx_train = target.n_ctx_train
-        self.max_depth = self._max_depth(numerics)
+        self.max_depth = max_depth(wishes.depth, numerics.max_rows)
         self._note_limits(target)
         self.profile_key = self._profile_key()
         settings = self._settings(numerics, target, drafter)
         self.target = stack.enter_context(
-            LlamaContext(target, replace(settings, copies=self._copies(self.header)))
+            LlamaContext(
+                target, replace(settings, copies=copies_states(self.header, self.max_depth))
+            )
         )
         self.drafters: dict[DrafterKind, Drafter] = {"lookup": LookupDrafter()}
         self.drafter: LlamaContext | None = None
@@ -184,7 +183,7 @@ class Runtime:
                 pass
             case "draft-model":
                 assert drafter is not None and self.drafter_header is not None
-                copies = self._copies(self.drafter_header)
+                copies = copies_states(self.drafter_header, self.max_depth)
                 self.drafter = stack.enter_context(
                     LlamaContext(drafter, replace(settings, copies=copies))
                 )
@@ -254,11 +253,6 @@ class Runtime:
             on_progress=lambda fraction: report(Loading(role, path.name, fraction)),
         )
 
-    def _max_depth(self, numerics: NumericsPlan) -> int:
-        depth = self._wishes.depth.depth
-        wanted = self._wishes.depth.max_depth if depth is None else depth
-        return wanted if numerics.max_rows is None else min(wanted, numerics.max_rows - 1)
-
     def _note_limits(self, target: LlamaModel) -> None:
         """Say where a wish cannot be fulfilled, so that nothing is cut in silence."""
         depth, n_ctx, kind = self._wishes.depth.depth, self._wishes.n_ctx, self.kind
@@ -296,10 +290,6 @@ class Runtime:
             numerics=numerics,
             n_draft=self.max_depth,
         )
-
-    def _copies(self, header: Header) -> bool:
-        """Whether the states of a draft's tokens would take too much memory to be kept one by one."""
-        return state_bytes(header) * self.max_depth > _MOST_STATES * header.size_bytes
 
     def _template_source(self) -> str | None:
         recipe = self.pair.recipe

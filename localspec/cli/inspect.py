@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from localspec.recipe import Recipe
     from localspec.store.header import Header
     from localspec.store.pairing import Candidate
-    from localspec.ui.inspecting import ModelFacts
+    from localspec.ui.inspecting import ModelFacts, StateFacts
 
 
 _SHOWN = 3
@@ -116,8 +116,25 @@ def _facts(header: "Header", candidates: "list[Candidate]") -> "ModelFacts":
             vocabulary.type if vocabulary else "none", vocabulary.size if vocabulary else 0
         ),
         template=header.template is not None,
+        sliding_window=header.sliding_window,
+        state=_state(header),
         drafters=tuple(
             DrafterFacts(fit.kind, str(fit.path) if fit.path else None, fit.fits, fit.reason)
             for fit in possible_drafters(header, candidates)
         ),
     )
+
+
+def _state(header: "Header") -> "StateFacts | None":
+    """What a recurrent model keeps; llama.cpp is loaded for those alone."""
+    from localspec.store.architectures import unsupported_reason
+    from localspec.store.recurrent import state_bytes
+    from localspec.ui.inspecting import StateFacts
+
+    if not state_bytes(header) or unsupported_reason(header):
+        return None
+    from localspec.states import state_cost
+
+    cost = state_cost(header)
+    assert cost is not None
+    return StateFacts(cost.state_bytes, cost.n_last_states, cost.copies, cost.extra_bytes)

@@ -44,8 +44,9 @@ Drafter = Annotated[
     typer.Option(
         "--drafter",
         "-d",
-        metavar="auto|none|lookup|MODEL",
-        help="What drafts for the model; auto: the recipe's drafter, else lookup.",
+        metavar="auto|none|lookup|mtp|MODEL",
+        help="What drafts for the model; auto: the recipe's drafter, else a head in the model's file (mtp)"
+        " or in a file beside it, else lookup.",
         rich_help_panel=_SPECULATION,
     ),
 ]

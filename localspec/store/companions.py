@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from localspec.errors import LocalspecError
+from localspec.store.architectures import sidecar_kind
 from localspec.store.header import Header, read_header
 from localspec.store.listing import stored_models
 from localspec.store.names import split_parts
@@ -59,6 +60,8 @@ def _likeness(one: Path, other: Path) -> float:
 def _fits(target: Header, path: Path) -> bool:
     try:
         drafter = read_header(path)
+        if sidecar_kind(drafter):
+            return False  # a head, which is offered as what it is
         check_pair(target, drafter)
     except LocalspecError:
         return False

@@ -110,7 +110,7 @@ def _layers_mismatch(target: Header, layers: tuple[int, ...], *, last: bool) -> 
         last: it can show that too.
     """
     if target.architecture not in SHOWS_LAYERS:
-        return f"llama.cpp does not give out the states of {target.architecture} that it reads"
+        return f"llama.cpp does not give out the states of the layers of {target.architecture}"
     n_layers = (target.n_layers or 0) - target.nextn_predict_layers
     if max(layers) > n_layers or min(layers) < 0:
         return f"it reads layer {max(layers)} of its target, this one has {n_layers}"

@@ -29,8 +29,29 @@ class DrafterFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class StateFacts:
+    """The recurrent state of a sequence, and what drafts need beside it to be taken back.
+
+    Attributes:
+        bytes: of the state.
+        n_last_states: earlier states that are kept, one for each token of the longest draft.
+        copies: one copy is kept in their place.
+        extra_bytes: of all that is kept beside the state.
+    """
+
+    bytes: int
+    n_last_states: int
+    copies: bool
+    extra_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is told about a model file; `template` is True if it brings a chat template."""
+    """What is told about a model file.
+
+    `template` is True if it brings a chat template, `sliding_window` counts tokens and is None where all
+    attention is full, `state` is None for a model that keeps none.
+    """
 
     path: str
     name: str
@@ -40,6 +61,8 @@ class ModelFacts:
     context_length: int | None
     vocabulary: VocabularyFacts
     template: bool
+    sliding_window: int | None
+    state: StateFacts | None
     drafters: tuple[DrafterFacts, ...]
 
 
@@ -69,7 +92,7 @@ def draw_model(facts: ModelFacts, console: Console) -> None:
 def _rows(facts: ModelFacts) -> list[tuple[str, str]]:
     context = "not stated" if facts.context_length is None else f"{facts.context_length:,} tokens"
     vocabulary = f"{facts.vocabulary.type}, {facts.vocabulary.size:,} tokens"
-    return [
+    rows = [
         ("name", facts.name),
         ("file", facts.path),
         ("size", _size(facts.size_bytes)),
@@ -79,10 +102,22 @@ def _rows(facts: ModelFacts) -> list[tuple[str, str]]:
         ("vocabulary", vocabulary if facts.vocabulary.size else "none"),
         ("chat template", "yes" if facts.template else "no"),
     ]
+    if facts.sliding_window:
+        rows.append(("sliding window", f"{facts.sliding_window:,} tokens"))
+    if facts.state:
+        rows.append(("recurrent state", _state(facts.state)))
+    return rows
+
+
+def _state(state: StateFacts) -> str:
+    kept = "a copy" if state.copies else f"{state.n_last_states} earlier ones"
+    return (
+        f"{_size(state.bytes)} a sequence; drafts take {_size(state.extra_bytes)} more for {kept}"
+    )
 
 
 def _size(n_bytes: int) -> str:
     """Decimal units, as the Hub shows them."""
     if n_bytes >= 10**9:
         return f"{n_bytes / 10**9:.2f} GB"
-    return f"{n_bytes / 10**6:.1f} MB"
+    return f"{n_bytes / 10**6:.1f} MB" if n_bytes >= 10**5 else f"{n_bytes / 10**3:.1f} kB"

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from localspec.cli.inspect import inspect
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.llama.memory import PlainMemory
+from tests.engine.running import opened
 from tests.tiny import TinyModels, Variant, Vocabulary
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -84,6 +86,8 @@ def test_json_of_a_file(tiny: TinyModels) -> None:
         "context_length": 4096,
         "vocabulary": {"type": "BPE", "size": 288},
         "template": True,
+        "sliding_window": None,
+        "state": None,
         "drafters": [
             {
                 "kind": "lookup",
@@ -93,6 +97,30 @@ def test_json_of_a_file(tiny: TinyModels) -> None:
             }
         ],
     }
+
+
+def test_what_drafts_cost_a_recurrent_model_is_said_before_it_is_paid(tiny: TinyModels) -> None:
+    """Earlier states are kept, or a copy: the same as the engine decides."""
+    state = _json(str(tiny("lfm2")))["state"]
+    assert state == {
+        "bytes": 1024,
+        "n_last_states": 16,
+        "copies": False,
+        "extra_bytes": 16 * 1024,
+    }
+    with opened(tiny("lfm2")) as context:
+        assert context.memory.__class__ is PlainMemory
+    output, _ = _inspect(str(tiny("lfm2")))
+    assert "1.0 kB a sequence; drafts take 16.4 kB more for 16 earlier ones" in output
+    state = _json(str(tiny("mamba")))["state"]
+    assert (state["copies"], state["extra_bytes"]) == (True, state["bytes"])
+    output, _ = _inspect(str(tiny("mamba")))
+    assert "more for a copy" in output
+
+
+def test_a_sliding_window_is_shown(tiny: TinyModels) -> None:
+    assert _json(str(tiny("gemma3")))["sliding_window"] == 32
+    assert "32 tokens" in _inspect(str(tiny("gemma3")))[0]
 
 
 def test_a_file_without_template(tiny: TinyModels) -> None:

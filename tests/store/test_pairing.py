@@ -256,7 +256,7 @@ EAGLE_LAYERS = {
     "none at all": ("qwen3", "0, 1, 2", "does not name the three layers"),
     "one that is not there": ("qwen3", (0, 1, 7), "reads layer 7 of its target, this one has 4"),
     "the last state of one that keeps it": ("qwen3", (0, 1, 4), "the last state of qwen3"),
-    "no state at all": ("qwen2", (0, 1, 1), "not give out the states of qwen2"),
+    "no state at all": ("qwen2", (0, 1, 1), "not give out the states of the layers of qwen2"),
 }
 
 
