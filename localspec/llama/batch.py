@@ -71,12 +71,13 @@ class StatesBatch:
 
     Args:
         capacity: most states of a pass.
+        width: of a state.
     """
 
     _N_SECTIONS = 4  # positions of a state where rotary positions come in sections (M-RoPE)
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+    def __init__(self, capacity: int, width: int) -> None:
+        self._capacity, self._width = capacity, width
         self._batch = llama_cpp.llama_batch_init(capacity, 1, 1)
         # as numbers: what is read from a structure's pointer changes with it
         self._own_states = ctypes.cast(self._batch.embd, ctypes.c_void_p).value or 0
@@ -104,9 +105,12 @@ class StatesBatch:
             outputs: all of them are wanted back.
 
         Raises:
-            ValueError: more states than the capacity (llama.cpp would abort the process).
+            ValueError: more states than the capacity (llama.cpp would abort the process), or others than the
+                positions say.
         """
         n = len(positions)
+        if states.shape != (n, self._width):
+            raise ValueError(f"states of shape {states.shape} for {n} of width {self._width}")
         if n > self._capacity:
             raise ValueError(f"{n} states in a pass of at most {self._capacity}")
         # time, height and width of a text are its positions; the fourth section is not used

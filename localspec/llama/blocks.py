@@ -43,7 +43,7 @@ class BlockContext(LlamaContext):
         super().__init__(model, settings, head_of=target)
         self.layers = target_layers(model.handle)
         self.mask = model.vocab.mask
-        self._states_batch = StatesBatch(self.n_batch)
+        self._states_batch = StatesBatch(self.n_batch, len(self.layers) * target.n_embd)
         self._top_k = selector_top_k(model.handle)
         markov = "markov_w1.weight" in tensors
         self._is_confident = markov and "conf_proj.weight" in tensors

@@ -3,7 +3,7 @@
 import ctypes
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 import llama_cpp
 import numpy as np
@@ -58,11 +58,18 @@ class LlamaContext:
 
     Raises:
         OutOfResourcesError: llama.cpp cannot make a context of this size.
+        UnsupportedFileError: `head_of` is given and the model has no MTP layers.
+        ValueError: it was loaded without them.
     """
+
+    reads_states: ClassVar = False
+    """True where each token comes with a state."""
 
     def __init__(
         self, model: LlamaModel, settings: ContextSettings, head_of: "LlamaContext | None" = None
     ) -> None:
+        if head_of is not None and model.architecture not in _HEADS_ALONE:
+            model.require_mtp()
         keeps_state = model.keeps_state and head_of is None
         memory = plan_memory(
             model.architecture,
@@ -82,11 +89,13 @@ class LlamaContext:
         self.n_vocab = model.vocab.n_tokens
         self.n_embd, self.n_layers = model.n_embd, model.n_layers
         self.n_embd_out = model.n_embd_out
+        self.architecture = model.architecture
         self.n_ctx = settings.n_ctx
         self.n_batch = min(settings.n_batch, int(llama_cpp.llama_n_batch(self.handle)))
         self.n_seq_max = settings.n_seq_max
         self.n_outputs_max = int(params.n_outputs_max)
         self.memory = open_memory(self.handle, memory, settings.n_seq_max)
+        self._jumps = model.jumps and head_of is None
         self._batch = LlamaBatch(self.n_batch)
         self._rows, self._address = np.empty((0, self.n_vocab), np.float32), 0
         # A filled-up pass is cut back after it, which recurrent state cannot be.
@@ -102,9 +111,11 @@ class LlamaContext:
             states: of a head, one a token, shape (len(batch), width).
 
         Raises:
+            ValueError: the pass is one that llama.cpp would abort over or run wrongly without a word.
             OutOfResourcesError: the cache has no room for these tokens.
             LocalspecError: llama.cpp failed; the message carries its own reason.
         """
+        self._check(batch, states)
         n_outputs = sum(batch.outputs)
         if len(batch) < self._min_rows:
             return self._decode_filled(batch)
@@ -122,6 +133,40 @@ class LlamaContext:
         # Reading logits waits for the device, so a clock read after this call is right on GPUs too.
         address = ctypes.addressof(llama_cpp.llama_get_logits(self.handle).contents)
         return self._rows_at(address, n_outputs)
+
+    def _check(self, batch: Batch, states: NDArray[np.float32] | None) -> None:
+        """Refuse what llama.cpp would not survive or not notice; what it refuses itself is left to it.
+
+        Raises:
+            ValueError: see above.
+        """
+        if self.handle is None:
+            raise ValueError("a pass of a context that is closed")
+        if not batch.tokens:
+            raise ValueError("a pass without tokens")
+        # without a bound of ours, the copies in `CopiedMemory` would pass for sequences
+        if min(batch.seq_ids) < 0 or max(batch.seq_ids) >= self.n_seq_max:
+            raise ValueError(f"a sequence that is none of {self.n_seq_max}: {batch.seq_ids}")
+        # beside states, -1 would stand for no token at all
+        if min(batch.tokens) < 0:
+            raise ValueError(f"a token that is none: {min(batch.tokens)}")
+        if (states is not None) != self.reads_states:
+            raise ValueError("states go with the tokens of a head, and with no others")
+        if states is not None and states.shape != (len(batch), self.n_embd_out):
+            raise ValueError(
+                f"states of shape {states.shape} for {len(batch)} tokens of width {self.n_embd_out}"
+            )
+        if self._jumps:
+            self._check_positions(batch)
+
+    def _check_positions(self, batch: Batch) -> None:
+        memory, ends = llama_cpp.llama_get_memory(self.handle), dict[int, int]()
+        for seq_id, position in zip(batch.seq_ids, batch.positions, strict=True):
+            if seq_id not in ends:
+                ends[seq_id] = llama_cpp.llama_memory_seq_pos_max(memory, seq_id) + 1
+            if position != ends[seq_id]:
+                raise ValueError(f"position {position} after {ends[seq_id]} tokens of a sequence")
+            ends[seq_id] = position + 1
 
     def _rows_at(self, address: int, n_outputs: int) -> NDArray[np.float32]:
         """llama.cpp's own rows as an array; the view is kept, since the buffer moves only when it grows."""

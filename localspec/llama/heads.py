@@ -12,7 +12,8 @@ from llama_cpp import llama_cpp_ext
 from numpy.typing import NDArray
 
 from localspec.batch import Batch
-from localspec.errors import LocalspecError
+from localspec.errors import LocalspecError, UnsupportedFileError
+from localspec.graphs import SHOWS_LAST_STATE, SHOWS_LAYERS, SHOWS_OUTPUTS_ONLY
 from localspec.llama.batch import StatesBatch
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.extension import layer_states, show_layer, target_layers
@@ -23,60 +24,82 @@ from localspec.llama.model import LlamaModel
 class NextnStates:
     """The states after the last layer of a target, for MTP heads (engine/backend.py: States).
 
-    Only for architectures that have the output: others give rows of zeros without a word.
-
     Args:
         target: shows its states from now on.
+
+    Raises:
+        UnsupportedFileError: its architecture has no such output (llama.cpp would give zeros without a word).
     """
 
     def __init__(self, target: LlamaContext) -> None:
+        if target.architecture not in SHOWS_LAST_STATE:
+            raise _not_shown(target)
         self._handle = target.handle
+        self._n_batch = target.n_batch
         self.width = target.n_embd_out
         # unmasked: a row for every token, outputs or not
         llama_cpp_ext.llama_set_embeddings_nextn(self._handle, True, False)
 
     def rows(self, n_tokens: int) -> NDArray[np.float32]:
-        """See `engine.backend.States.rows`."""
+        """See `engine.backend.States.rows`.
+
+        Raises:
+            ValueError: more rows than a pass can have, or there was none yet.
+        """
+        if n_tokens > self._n_batch:
+            raise ValueError(f"{n_tokens} states of a pass of at most {self._n_batch}")
         return nextn_rows(self._handle, n_tokens, self.width)
 
 
 class LayerStates:
     """The states that enter some layers of a target, side by side (engine/backend.py: States).
 
-    Only for architectures whose graph has them (`store/architectures.py`); others end the process.
-
     Args:
         target: shows its states from now on.
         layers: which; the number of all layers stands for what leaves the last one.
 
     Raises:
-        UnsupportedFileError: this build of llama.cpp cannot show them.
+        UnsupportedFileError: the architecture's graph does not have them (llama.cpp would end the process), or
+            this build of llama.cpp cannot show them.
+        ValueError: there is no such layer.
     """
 
     def __init__(self, target: LlamaContext, layers: list[int]) -> None:
+        if target.architecture not in SHOWS_LAYERS:
+            raise _not_shown(target)
         self._handle = target.handle
+        self._n_batch = target.n_batch
         self._n_embd = target.n_embd
         self._layers = layers
         self._n_layers = target.n_layers
         self.width = len(layers) * target.n_embd
         for layer in layers:
-            if layer < target.n_layers:
-                show_layer(self._handle, layer)
-            else:
-                llama_cpp_ext.llama_set_embeddings_nextn(self._handle, True, False)
+            self._show(target, layer)
 
     def rows(self, n_tokens: int) -> NDArray[np.float32]:
-        """See `engine.backend.States.rows`; a copy."""
+        """See `engine.backend.States.rows`; a copy, of a pass after this was made.
+
+        Raises:
+            ValueError: more rows than a pass can have.
+        """
+        if n_tokens > self._n_batch:
+            raise ValueError(f"{n_tokens} states of a pass of at most {self._n_batch}")
         return np.concatenate([self._rows_of(layer, n_tokens) for layer in self._layers], axis=1)
+
+    def _show(self, target: LlamaContext, layer: int) -> None:
+        if not 0 <= layer <= self._n_layers:
+            raise ValueError(f"layer {layer} of a model of {self._n_layers}")
+        if layer < self._n_layers:
+            show_layer(self._handle, layer)
+        elif target.architecture in SHOWS_LAST_STATE:
+            llama_cpp_ext.llama_set_embeddings_nextn(self._handle, True, False)
+        else:
+            raise _not_shown(target)
 
     def _rows_of(self, layer: int, n_tokens: int) -> NDArray[np.float32]:
         if layer == self._n_layers:
             return nextn_rows(self._handle, n_tokens, self._n_embd)
         return float_rows(layer_states(self._handle, layer), n_tokens, self._n_embd)
-
-
-_ROWS_OF_OUTPUTS = frozenset({"mimo2", "qwen3next", "step35", "deepseek4"})
-"""Architectures whose MTP graph leaves out rows without outputs before it shows its states."""
 
 
 class HeadContext(LlamaContext):
@@ -92,10 +115,12 @@ class HeadContext(LlamaContext):
         shares_memory: it reads the target's memory and has none of its own.
     """
 
+    reads_states = True
+
     def __init__(self, model: LlamaModel, settings: ContextSettings, target: LlamaContext) -> None:
         super().__init__(model, settings, head_of=target)
         self.n_heads = max(1, int(llama_cpp.llama_model_n_layer_nextn(model.handle)))
-        self._masked = model.architecture in _ROWS_OF_OUTPUTS
+        self._masked = model.architecture in SHOWS_OUTPUTS_ONLY
         llama_cpp_ext.llama_set_embeddings_nextn(self.handle, True, self._masked)
         self.shares_memory = bool(llama_cpp_ext.llama_get_ctx_other(self.handle))
 
@@ -128,7 +153,7 @@ class EagleContext(HeadContext):
     def __init__(self, model: LlamaModel, settings: ContextSettings, target: LlamaContext) -> None:
         super().__init__(model, settings, target)
         self.layers = target_layers(model.handle)
-        self._states_batch = StatesBatch(self.n_batch)
+        self._states_batch = StatesBatch(self.n_batch, len(self.layers) * target.n_embd)
 
     def encode(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
         """See `engine.backend.Head.encode`.
@@ -182,6 +207,14 @@ def _rows_of(batch: Batch, mask: NDArray[np.bool_]) -> Batch:
         [batch.positions[i] for i in rows],
         [batch.seq_ids[i] for i in rows],
         [batch.outputs[i] for i in rows],
+    )
+
+
+def _not_shown(target: LlamaContext) -> UnsupportedFileError:
+    return UnsupportedFileError(
+        f"llama.cpp does not give out the states of {target.architecture} models,"
+        " which the drafter reads.",
+        "Draft without it: -d lookup",
     )
 
 

@@ -13,15 +13,11 @@ want room set aside:
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import llama_cpp
 
-KEEPS_LAST_STATES: Final = frozenset(
-    {"qwen35", "qwen35moe", "qwen4exp", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe"}
-    | {"kimi-k3", "bailingmoe3", "glm5-next", "deepseek4"}
-)
-"""Architectures with a state for each of the last tokens (llm_arch_supports_rs_rollback)."""
+from localspec.graphs import KEEPS_LAST_STATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +70,50 @@ class MemoryKind(Protocol):
 
 
 class PlainMemory:
-    """A tail can go: full attention, and states that are kept for each of the last tokens."""
+    """A tail can go: full attention, and states that are kept for each of the last tokens.
 
-    def __init__(self, memory: object) -> None:
+    A sequence that is none is a ValueError: llama.cpp ends the process over some such ids, and takes a
+    negative one for all sequences.
+
+    Args:
+        memory: llama.cpp's.
+        n_seq_max: sequences in use.
+    """
+
+    def __init__(self, memory: object, n_seq_max: int) -> None:
         self._memory = memory
+        self._n_seq_max = n_seq_max
 
     def mark(self, seq_id: int) -> None:
         """Nothing to prepare."""
 
     def keep(self, seq_id: int, n_past: int) -> int:
         """Cut the tail; if llama.cpp cannot, forget the sequence and have all of it read again."""
-        if llama_cpp.llama_memory_seq_rm(self._memory, seq_id, n_past, -1):
+        if llama_cpp.llama_memory_seq_rm(self._memory, self._known(seq_id), n_past, -1):
             return 0
         self.drop(seq_id)
         return n_past
 
     def fork(self, source: int, destination: int) -> None:
         """Share the cells; with a unified cache nothing is copied."""
+        self._known(source)
         self.drop(destination)
-        llama_cpp.llama_memory_seq_cp(self._memory, source, destination, -1, -1)
+        self._copy(source, destination)
 
     def drop(self, seq_id: int) -> None:
         """Forget a sequence whole, which always works."""
+        self._forget(self._known(seq_id))
+
+    def _known(self, seq_id: int) -> int:
+        if not 0 <= seq_id < self._n_seq_max:
+            raise ValueError(f"sequence {seq_id} in a memory of {self._n_seq_max}")
+        return seq_id
+
+    def _forget(self, seq_id: int) -> None:
         llama_cpp.llama_memory_seq_rm(self._memory, seq_id, -1, -1)
+
+    def _copy(self, source: int, destination: int) -> None:
+        llama_cpp.llama_memory_seq_cp(self._memory, source, destination, -1, -1)
 
     def _end(self, seq_id: int) -> int:
         """Position after the last token."""
@@ -110,8 +127,8 @@ class WindowMemory(PlainMemory):
     and the logits are then silently wrong; seq_pos_min tells.
     """
 
-    def __init__(self, memory: object, n_swa: int) -> None:
-        super().__init__(memory)
+    def __init__(self, memory: object, n_seq_max: int, n_swa: int) -> None:
+        super().__init__(memory, n_seq_max)
         self._n_swa = n_swa
 
     def keep(self, seq_id: int, n_past: int) -> int:
@@ -138,35 +155,35 @@ class CopiedMemory(PlainMemory):
     """
 
     def __init__(self, memory: object, n_seq_max: int) -> None:
-        super().__init__(memory)
-        self._n_seq_max = n_seq_max
+        super().__init__(memory, n_seq_max)
         self._marks: dict[int, int] = {}
 
     def mark(self, seq_id: int) -> None:
         """Keep the state as it is now."""
-        end = self._end(seq_id)
+        end = self._end(self._known(seq_id))
         if self._marks.get(seq_id) != end:
-            super().fork(seq_id, self._copy_of(seq_id))
+            self._forget(self._copy_of(seq_id))
+            self._copy(seq_id, self._copy_of(seq_id))
             self._marks[seq_id] = end
 
     def keep(self, seq_id: int, n_past: int) -> int:
         """Go back to the mark, if it lies within what is to be kept; else to the start."""
-        end, mark = self._end(seq_id), self._marks.get(seq_id)
+        end, mark = self._end(self._known(seq_id)), self._marks.get(seq_id)
         if n_past >= end:
             return 0
         if mark is None or mark > n_past:
             self.drop(seq_id)
             return n_past
         # the copy stays: the next draft begins with the same state
-        super().drop(seq_id)
-        llama_cpp.llama_memory_seq_cp(self._memory, self._copy_of(seq_id), seq_id, -1, -1)
+        self._forget(seq_id)
+        self._copy(self._copy_of(seq_id), seq_id)
         return n_past - mark
 
     def drop(self, seq_id: int) -> None:
         """Forget a sequence and its mark."""
         super().drop(seq_id)
         if self._marks.pop(seq_id, None) is not None:
-            super().drop(self._copy_of(seq_id))
+            self._forget(self._copy_of(seq_id))
 
     def _copy_of(self, seq_id: int) -> int:
         return self._n_seq_max + seq_id
@@ -183,4 +200,6 @@ def open_memory(context: object, plan: MemoryPlan, n_seq_max: int) -> MemoryKind
     memory = llama_cpp.llama_get_memory(context)
     if plan.copies:
         return CopiedMemory(memory, n_seq_max)
-    return WindowMemory(memory, plan.n_swa) if plan.n_swa > 0 else PlainMemory(memory)
+    if plan.n_swa > 0:
+        return WindowMemory(memory, n_seq_max, plan.n_swa)
+    return PlainMemory(memory, n_seq_max)

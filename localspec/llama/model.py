@@ -59,6 +59,7 @@ class LlamaModel:
             )
         self.handle: int = handle
         self.path = path
+        self._has_mtp = load_mtp
         self.vocab = Vocab(llama_cpp.llama_model_get_vocab(handle))
 
     @property
@@ -86,6 +87,26 @@ class LlamaModel:
         text = ctypes.create_string_buffer(128)
         n = llama_cpp.llama_model_meta_val_str(self.handle, key.encode(), text, len(text))
         return text.value.decode(errors="replace") if n >= 0 else None
+
+    def require_mtp(self) -> None:
+        """Refuse a model without MTP layers: llama.cpp aborts the process where they were not loaded.
+
+        Raises:
+            ValueError: it was opened without `load_mtp`.
+            UnsupportedFileError: its file has none.
+        """
+        if llama_cpp.llama_model_n_layer_nextn(self.handle) == 0:
+            raise UnsupportedFileError(
+                f"{self.path.name} has no MTP layers to draft with.", "Draft without: -d lookup"
+            )
+        if not self._has_mtp:
+            raise ValueError(f"{self.path.name} was loaded without its MTP layers")
+
+    @property
+    def jumps(self) -> bool:
+        """True if llama.cpp lets positions jump, which images do with rotary positions in sections."""
+        sections = (llama_cpp.LLAMA_ROPE_TYPE_MROPE, llama_cpp.LLAMA_ROPE_TYPE_IMROPE)
+        return llama_cpp.llama_model_rope_type(self.handle) in sections
 
     @property
     def n_embd(self) -> int:

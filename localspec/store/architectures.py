@@ -22,28 +22,6 @@ SPEECH: Final = frozenset({"wavtokenizer-dec", "qwen3tts", "pockettts"})
 MISSPELT_ASSISTANT: Final = "gemma4_assistant"
 """Some published drafters have this for "gemma4-assistant"; llama.cpp does not know it."""
 
-SHOWS_LAYERS: Final = frozenset(
-    {"llama", "qwen3", "qwen3moe", "qwen3next", "qwen35", "qwen35moe", "qwen4exp", "gemma4"}
-    | {"gpt-oss", "minimax-01", "minimax-m2", "mimo2", "nemotron_h", "nemotron_h_moe", "lfm2"}
-    | {"lfm2moe", "hunyuan_vl", "nanbeige", "muse-glimmer", "bailingmoe3", "deepseek4"}
-)
-"""Architectures that can show the states between their layers, which EAGLE-3, DFlash and DSpark read."""
-
-SHOWS_LAST_LAYER: Final = frozenset({"qwen35", "qwen35moe", "qwen3next", "gemma4", "bailingmoe3"})
-"""Those among them that show the state after the last layer too, as MTP heads read it."""
-
-MTP_GRAPH: Final = frozenset(
-    {"qwen35", "qwen35moe", "qwen3next", "glm4moe", "glm-dsa", "glm5-next", "deepseek2"}
-    | {"deepseek32", "deepseek4", "step35", "mimo2", "hy_v3", "cohere2moe", "nemotron_h_moe"}
-    | {"bailingmoe3"}
-)
-"""Architectures whose MTP layers llama.cpp can run; others carry the tensors without a use."""
-
-CHAINED_HEADS: Final = frozenset(
-    {"step35", "mimo2", "hy_v3", "glm4moe", "glm-dsa", "deepseek32", "deepseek4", "bailingmoe3"}
-)
-"""Those whose graph can run several MTP layers, one for each place of a draft; the others run a single one."""
-
 _KINDS: Final = {
     "adapter": "an adapter (LoRA) for a model",
     "mmproj": "the image or sound encoder of a model",

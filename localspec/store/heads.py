@@ -4,15 +4,8 @@ llama.cpp checks almost none of this: a head of another width reads past its row
 that does not show what a head asks for ends the process. So all of it is judged from the headers.
 """
 
-from localspec.store.architectures import (
-    CHAINED_HEADS,
-    MISSPELT_ASSISTANT,
-    MTP_GRAPH,
-    SHOWS_LAST_LAYER,
-    SHOWS_LAYERS,
-    has_mtp_head,
-    sidecar_kind,
-)
+from localspec.graphs import CHAINED_HEADS, MTP_GRAPH, SHOWS_LAST_STATE, SHOWS_LAYERS
+from localspec.store.architectures import MISSPELT_ASSISTANT, has_mtp_head, sidecar_kind
 from localspec.store.fields import Small
 from localspec.store.header import Header
 from localspec.store.vocabulary_match import vocabulary_mismatch
@@ -89,7 +82,7 @@ def _eagle_mismatch(target: Header, drafter: Header) -> str | None:
     for part, tensor in (("embedding", "token_embd.weight"), ("output", "output.weight")):
         if tensor not in drafter.tensors and drafter.n_embd != target.n_embd:
             return f"it borrows the target's {part}, whose width is {target.n_embd} and not {drafter.n_embd}"
-    return _layers_mismatch(target, layers, last=target.architecture in SHOWS_LAST_LAYER)
+    return _layers_mismatch(target, layers, last=target.architecture in SHOWS_LAST_STATE)
 
 
 def _block_mismatch(target: Header, drafter: Header) -> str | None:
