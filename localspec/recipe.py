@@ -28,7 +28,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 Place = Path | FileSource
 """A file of the user's own (absolute, not checked to exist), or one that can be fetched."""
 
-_RUNNABLE = ("draft-model", "mtp", "mtp-embedded", "lookup")
 _MEND = f"Mend it, or take it away. A sound one to compare with: localspec recipes {DEFAULT_RECIPE}"
 
 
@@ -45,11 +44,6 @@ class DrafterEntry:
     kind: RecipeDrafterKind
     file: Place | None
     note: str | None
-
-    @property
-    def runs(self) -> bool:
-        """Whether this version can run drafters of the kind."""
-        return self.kind in _RUNNABLE
 
 
 class Recipe:

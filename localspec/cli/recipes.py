@@ -68,7 +68,6 @@ def _record(recipe: "Recipe") -> dict[str, Any]:
         "drafters": [
             {
                 "kind": entry.kind,
-                "runs": entry.runs,
                 "source": _source(entry.file) if entry.file else None,
                 "note": entry.note,
             }

@@ -43,15 +43,10 @@ def draw_recipes(records: Sequence[Mapping[str, Any]], console: Console) -> None
 def _cells(record: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         safe_for_terminal(record["name"]),
-        _kind(record["drafters"][0]),
+        record["drafters"][0]["kind"],
         f"{record['minimum_memory_gb']:g} GB",
         "yes" if record["verified"] else "not yet",
     )
-
-
-def _kind(drafter: Mapping[str, Any]) -> str:
-    """A drafter's kind; one that this version cannot run must not look like one that it can."""
-    return str(drafter["kind"]) if drafter["runs"] else f"{drafter['kind']} (not yet)"
 
 
 def _draw_table(
@@ -111,7 +106,7 @@ def _rows(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     for entry in record["drafters"]:
         place = f": {_place(entry['source'])}" if entry["source"] else ""
         note = f" ({entry['note']})" if entry["note"] else ""
-        rows.append(("drafter", f"{_kind(entry)}{place}{note}"))
+        rows.append(("drafter", f"{entry['kind']}{place}{note}"))
     settings = ", ".join(f"{key} {value:g}" for key, value in record["sampling"].items())
     licence = record["licence"] + (f" ({record['licence_url']})" if record["licence_url"] else "")
     rows += [

@@ -13,7 +13,7 @@ from localspec.ui.recipe_table import draw_recipe, draw_recipes
 _NO_FILE = {"repo": None, "file": None, "packages": (), "path": None, "there": None}
 
 
-def _record(name: str, kind: str, runs: bool = True) -> dict[str, Any]:
+def _record(name: str, kind: str) -> dict[str, Any]:
     return {
         "name": name,
         "summary": "A pair that is told about in a sentence of some length, with a [bold] word.",
@@ -25,7 +25,7 @@ def _record(name: str, kind: str, runs: bool = True) -> dict[str, Any]:
         "path": "/x.toml",
         "target": {**_NO_FILE, "path": "/models/big.gguf", "there": False},
         "sampling": {},
-        "drafters": [{"kind": kind, "runs": runs, "source": None, "note": None}],
+        "drafters": [{"kind": kind, "source": None, "note": None}],
     }
 
 
@@ -34,7 +34,7 @@ def _console(width: int) -> tuple[Console, io.StringIO]:
     return Console(file=out, width=width), out
 
 
-RECORDS = [_record("deepseek-r1-distill-qwen-32b", "draft-model"), _record("m", "mtp", runs=False)]
+RECORDS = [_record("deepseek-r1-distill-qwen-32b", "draft-model"), _record("m", "mtp")]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 72, 80, 100, 118, 160])
@@ -44,7 +44,7 @@ def test_no_name_is_cut(width: int) -> None:
     shown = out.getvalue()
     assert "deepseek-r1-distill-qwen-32b" in shown and "…" not in shown
     words = " ".join(shown.split())
-    assert "mtp (not yet)" in words and "24 GB" in words and "draft-model (not" not in words
+    assert "mtp" in words and "24 GB" in words and "draft-model" in words
     flat = words.replace(" ", "")
     assert "[bold]" in flat or width == 160
     assert all(len(line) <= max(width, 28) for line in shown.splitlines()[:-2])
@@ -57,10 +57,10 @@ def test_wide_enough_is_a_line_each() -> None:
     assert "with a [bold] word" in " ".join(out.getvalue().split())
 
 
-def test_in_full_says_what_does_not_run_and_what_is_not_there() -> None:
+def test_in_full_says_what_is_not_there() -> None:
     console, out = _console(100)
     draw_recipe(RECORDS[1], console)
-    assert "mtp (not yet)" in out.getvalue()
+    assert "mtp" in out.getvalue()
     assert "/models/big.gguf (not there)" in out.getvalue()
 
 
