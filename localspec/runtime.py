@@ -39,6 +39,7 @@ from localspec.profile import ProfileKey, file_key, load_profile, load_threads, 
 from localspec.states import copies_states, max_depth
 from localspec.store.architectures import require_runnable
 from localspec.store.header import Header, read_header
+from localspec.store.mending import overrides
 
 _DEFAULT_CTX = 8192
 _N_BATCH = 256
@@ -161,10 +162,10 @@ class Runtime:
             wishes.numerics, self.header.products, flash_attention=wishes.flash_attention
         )
         self.numerics = numerics.mode
-        target = stack.enter_context(self._load("target", self.pair.target, numerics))
+        target = stack.enter_context(self._load("target", self.header, numerics))
         drafter = None
-        if self.pair.drafter is not None:
-            drafter = stack.enter_context(self._load("drafter", self.pair.drafter, numerics))
+        if self.drafter_header is not None:
+            drafter = stack.enter_context(self._load("drafter", self.drafter_header, numerics))
         self.vocab: Vocab = target.vocab
         self.n_ctx_train = target.n_ctx_train
         self.max_depth = max_depth(wishes.depth, numerics.max_rows)
@@ -243,13 +244,15 @@ class Runtime:
         return FixedDepth(min(wished.depth, self.max_depth))
 
     def _load(
-        self, role: Literal["target", "drafter"], path: Path, numerics: NumericsPlan
+        self, role: Literal["target", "drafter"], header: Header, numerics: NumericsPlan
     ) -> LlamaModel:
-        report = self._on_loading
+        report, path = self._on_loading, header.path
+        holds_head = role == "drafter" or self.drafter_header is None
         return LlamaModel(
             path,
             use_extra_bufts=numerics.use_extra_bufts,
-            load_mtp=self.kind == "mtp",
+            load_mtp=self.kind == "mtp" and holds_head,
+            overrides=overrides(header),
             on_progress=lambda fraction: report(Loading(role, path.name, fraction)),
         )
 

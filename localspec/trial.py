@@ -25,12 +25,13 @@ from localspec.heads import open_head
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.library import library
 from localspec.llama.model import LlamaModel
-from localspec.llama.numerics import plan_numerics
+from localspec.llama.numerics import NumericsPlan, plan_numerics
 from localspec.llama.threads import usable_cores
 from localspec.pair import LocalPair
 from localspec.params import Numerics, SamplingParams, Threads
 from localspec.store.architectures import require_runnable, sidecar_kind
 from localspec.store.header import Header, read_header
+from localspec.store.mending import overrides
 from localspec.store.pairing import can_draft_itself, check_pair
 
 _REFUSED, _ENDLESS = 10, 11
@@ -166,14 +167,13 @@ def _attempt(path: Path, head: Path | None, numerics: Numerics | None, n_threads
     """What the child does."""
     header = read_header(path)
     require_runnable(header)
-    if head is not None and head != path:
-        check_pair(header, read_header(head))
+    beside = read_header(head) if head is not None and head != path else None
+    if beside is not None:
+        check_pair(header, beside)
     plan = plan_numerics(numerics, header.products)
     settings = ContextSettings(_N_CTX, 1, _N_CTX, 8, Threads(n_threads, n_threads), plan, _DRAFT)
-    extra = plan.use_extra_bufts
     with ExitStack() as stack:
-        own = head == path
-        model = stack.enter_context(LlamaModel(path, use_extra_bufts=extra, load_mtp=own))
+        model = stack.enter_context(_loaded(header, plan, load_mtp=head == path))
         context = stack.enter_context(LlamaContext(model, settings))
         position = 0
         for n_rows in _PASSES:
@@ -182,11 +182,20 @@ def _attempt(path: Path, head: Path | None, numerics: Numerics | None, n_threads
             context.decode(batch)
             position += n_rows
         context.memory.drop(0)
-        if head is not None:
-            beside = model
-            if not own:
-                beside = stack.enter_context(LlamaModel(head, use_extra_bufts=extra, load_mtp=True))
-            _draft(context, beside, settings, read_header(head))
+        if beside is not None:
+            holder = stack.enter_context(_loaded(beside, plan, load_mtp=True))
+            _draft(context, holder, settings, beside)
+        elif head is not None:
+            _draft(context, model, settings, header)
+
+
+def _loaded(header: Header, plan: NumericsPlan, *, load_mtp: bool) -> LlamaModel:
+    return LlamaModel(
+        header.path,
+        use_extra_bufts=plan.use_extra_bufts,
+        load_mtp=load_mtp,
+        overrides=overrides(header),
+    )
 
 
 def _draft(

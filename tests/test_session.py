@@ -1,5 +1,6 @@
 """A conversation on a tiny model: turns, reuse of the cache, stops, thoughts, what a Ctrl-C leaves."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from localspec.pair import choose, located
 from localspec.params import DepthParams, SamplingParams
 from localspec.runtime import Runtime, Wishes
 from localspec.session import AnswerLimits, Session
+from localspec.store.header import read_header
 from tests.tiny import CHATML, TinyModels, Variant
 
 SAMPLED = SamplingParams(temperature=1.0, seed=3)
@@ -245,20 +247,65 @@ def test_a_text_that_is_far_too_long_is_refused_by_its_beginning(tiny: TinyModel
         assert talk.messages == []
 
 
-HEADS = {"qwen35": None, "gemma4": "gemma4-assistant"}
+HEADS = [
+    ("qwen35", None, "mtp"),
+    ("step35", None, "mtp"),
+    ("gemma4", "gemma4-assistant", "mtp"),
+    ("qwen3", "eagle3", "eagle3"),
+    ("qwen3", "dflash", "dflash"),
+    ("qwen3", "dspark", "dspark"),
+]
 
 
-@pytest.mark.parametrize("name", HEADS)
-def test_a_head_drafts_the_same_text(tiny: TinyModels, name: str) -> None:
+@pytest.mark.parametrize(("name", "sidecar", "kind"), HEADS)
+def test_a_head_drafts_the_same_text(
+    tiny: TinyModels, name: str, sidecar: str | None, kind: str
+) -> None:
     """From the file itself, or from one beside it; over two turns."""
     variant = Variant(agreeing=0.05)
-    sidecar = HEADS[name]
     drafters = ["none", str(tiny(sidecar, variant)) if sidecar else "auto"]
     texts = []
     for drafter in drafters:
         with session(tiny(name, variant), drafter=drafter) as talk:
             told = [finished(talk.send(words)) for words in ("Hello", "And again")]
             texts.append([t.token_ids for t in told])
-            assert talk.runtime.kind == ("none" if drafter == "none" else "mtp")
+            assert talk.runtime.kind == ("none" if drafter == "none" else kind)
     assert sum(t.speculation.accepted for t in told) > 0
     assert texts[0] == texts[1]
+
+
+def test_a_head_whose_architecture_alone_is_misspelt_drafts(
+    tiny: TinyModels, tmp_path: Path
+) -> None:
+    """Every other key spells it right, so it is read as it should be."""
+    variant = Variant(agreeing=0.05)
+    path = tmp_path / "mtp-gemma.gguf"
+    content = tiny("gemma4-assistant", variant).read_bytes()
+    path.write_bytes(content.replace(b"gemma4-assistant", b"gemma4_assistant", 1))
+    header = read_header(path)
+    assert (header.stated_architecture, header.architecture) == (
+        "gemma4_assistant",
+        "gemma4-assistant",
+    )
+    with session(tiny("gemma4", variant), drafter=str(path)) as talk:
+        assert finished(talk.send("Hello")).speculation.accepted > 0
+
+
+def test_a_trunk_that_announces_a_head_it_has_not_is_run_without(tiny: TinyModels) -> None:
+    kept = (("nextn_predict_layers", 1), ("block_count", 3))
+    with session(tiny("qwen35-without-mtp", Variant(metadata=kept))) as talk:
+        assert talk.runtime.kind == "lookup"
+        announced = finished(talk.send("Hello")).token_ids
+    with session(tiny("qwen35-without-mtp")) as talk:
+        assert finished(talk.send("Hello")).token_ids == announced
+
+
+def test_a_head_beside_the_file_is_found(tiny: TinyModels, tmp_path: Path) -> None:
+    """By its name and its header, without being asked for."""
+    variant = Variant(agreeing=0.05)
+    target = tmp_path / "model.gguf"
+    shutil.copy(tiny("qwen3", variant), target)
+    shutil.copy(tiny("eagle3", variant), tmp_path / "model-eagle3.gguf")
+    with session(target, drafter="auto") as talk:
+        assert talk.runtime.kind == "eagle3"
+        assert finished(talk.send("Hello")).speculation.accepted > 0

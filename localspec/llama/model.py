@@ -1,7 +1,7 @@
 """A model file opened by llama.cpp: its weights, its vocabulary and what it says about itself."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +21,7 @@ class LlamaModel:
         path: a GGUF file whose header was checked (llama.cpp aborts the process on some bad files).
         use_extra_bufts: let llama.cpp repack weights (see `numerics.py`).
         load_mtp: load the MTP layers too, if it has any.
+        overrides: metadata to read otherwise than it stands in the file, by key.
         on_progress: called with the loaded fraction, 0.0..1.0.
 
     Raises:
@@ -33,6 +34,7 @@ class LlamaModel:
         *,
         use_extra_bufts: bool,
         load_mtp: bool = False,
+        overrides: Mapping[str, int | str] | None = None,
         on_progress: Callable[[float], None] | None = None,
     ) -> None:
         lib = library()
@@ -40,6 +42,8 @@ class LlamaModel:
         params = llama_cpp.llama_model_default_params()
         params.use_extra_bufts = use_extra_bufts
         params.load_mtp = load_mtp
+        kept = _overrides(overrides or {})
+        params.kv_overrides = kept
 
         with uninterrupted() as key:
 
@@ -160,3 +164,15 @@ class LlamaModel:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _overrides(values: Mapping[str, int | str]) -> ctypes.Array[llama_cpp.llama_model_kv_override]:
+    """An array that ends with an empty key; it must live until the model is loaded."""
+    found = (llama_cpp.llama_model_kv_override * (len(values) + 1))()
+    for entry, (key, value) in zip(found, values.items(), strict=False):
+        entry.key = key.encode()
+        if isinstance(value, int):
+            entry.tag, entry.value.val_i64 = llama_cpp.LLAMA_KV_OVERRIDE_TYPE_INT, value
+        else:
+            entry.tag, entry.value.val_str = llama_cpp.LLAMA_KV_OVERRIDE_TYPE_STR, value.encode()
+    return found

@@ -8,7 +8,7 @@ one may know more.
 from typing import Final, Literal
 
 from localspec.errors import UnsupportedFileError
-from localspec.store.header import Header
+from localspec.store.header import MISSPELT, Header
 
 HeadKind = Literal["mtp", "eagle3", "dflash", "dspark"]
 """Drafters that read their target's states."""
@@ -19,9 +19,6 @@ EMBEDDING: Final = frozenset(
 )
 DIFFUSION: Final = frozenset({"dream", "llada", "llada-moe", "rnd1"})
 SPEECH: Final = frozenset({"wavtokenizer-dec", "qwen3tts", "pockettts"})
-MISSPELT_ASSISTANT: Final = "gemma4_assistant"
-"""Some published drafters have this for "gemma4-assistant"; llama.cpp does not know it."""
-
 _KINDS: Final = {
     "adapter": "an adapter (LoRA) for a model",
     "mmproj": "the image or sound encoder of a model",
@@ -76,7 +73,7 @@ def require_runnable(header: Header) -> None:
 def sidecar_kind(header: Header) -> HeadKind | None:
     """The kind of drafter that the file is and nothing else; None for a complete model."""
     architecture = header.architecture
-    if architecture.endswith("-assistant") or architecture == MISSPELT_ASSISTANT:
+    if architecture.endswith("-assistant") or architecture in MISSPELT:
         return "mtp"
     if architecture == "eagle3":
         return "eagle3"

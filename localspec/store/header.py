@@ -26,6 +26,10 @@ GUESSED: Final = 1024
 _TEMPLATE: Final = "tokenizer.chat_template"
 
 
+MISSPELT: Final = {"gemma4_assistant": "gemma4-assistant"}
+"""Architectures as some published files spell them -> as llama.cpp does."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Header:
     """The facts of a model file.
@@ -36,6 +40,7 @@ class Header:
         size_bytes: of all parts together.
         version: of the GGUF format.
         architecture: `general.architecture`.
+        stated_architecture: as the file spells it; differs only where its other keys have it right.
         name: `general.name`, or the file's name without its ending.
         kind: `general.type`: "model", "adapter", "mmproj", "imatrix", …
         quantization: "Q4_K_M", "F16", …; the type of most weights where the file states none.
@@ -64,6 +69,7 @@ class Header:
     size_bytes: int
     version: int
     architecture: str
+    stated_architecture: str
     name: str
     kind: str
     quantization: str
@@ -101,14 +107,21 @@ def read_header(path: Path) -> Header:
         raise UnsupportedFileError(f"{path.name} is damaged: {damage}.", PULL_AGAIN) from damage
 
 
+def _respelt(architecture: str, fields: Fields) -> str:
+    """The architecture as llama.cpp spells it, if only its own key has it otherwise."""
+    right = MISSPELT.get(architecture, architecture)
+    return right if f"{right}.block_count" in fields.values else architecture
+
+
 def _header(path: Path) -> Header:
     first = read_gguf(path)
     fields = Fields(first.fields)
     files = [first, *_further_parts(first, fields)]
     tensors = [tensor for file in files for tensor in file.tensors]
-    architecture = _clean(fields.text("general.architecture") or "")
-    if not architecture:
+    stated = _clean(fields.text("general.architecture") or "")
+    if not stated:
         raise Damage("it names no architecture")
+    architecture = _respelt(stated, fields)
 
     def key(name: str) -> str:
         return f"{architecture}.{name}"
@@ -120,6 +133,7 @@ def _header(path: Path) -> Header:
         size_bytes=sum(file.size_bytes for file in files),
         version=first.version,
         architecture=architecture,
+        stated_architecture=stated,
         name=_clean(fields.text("general.name") or "") or path.name.removesuffix(".gguf"),
         kind=_clean(fields.text("general.type") or "model"),
         quantization=_quantization(fields, tensors),

@@ -5,9 +5,9 @@ that does not show what a head asks for ends the process. So all of it is judged
 """
 
 from localspec.graphs import CHAINED_HEADS, MTP_GRAPH, SHOWS_LAST_STATE, SHOWS_LAYERS
-from localspec.store.architectures import MISSPELT_ASSISTANT, has_mtp_head, sidecar_kind
+from localspec.store.architectures import has_mtp_head, sidecar_kind
 from localspec.store.fields import Small
-from localspec.store.header import Header
+from localspec.store.header import MISSPELT, Header
 from localspec.store.vocabulary_match import vocabulary_mismatch
 
 _EAGLE_LAYERS = 3
@@ -34,10 +34,10 @@ def _graph_missing(header: Header) -> str | None:
 
 def head_mismatch(target: Header, drafter: Header) -> str | None:
     """Why a head's file cannot draft for the target; None if it can."""
-    if drafter.architecture == MISSPELT_ASSISTANT:
+    if right := MISSPELT.get(drafter.architecture):
         return (
-            f"its architecture is spelt {MISSPELT_ASSISTANT}, which llama.cpp does not know,"
-            " and so are the names of its settings; a file for gemma4-assistant would do"
+            f"its architecture is spelt {drafter.architecture}, which llama.cpp does not know,"
+            f" and so are the names of its settings; a file for {right} would do"
         )
     reason = made_for_another(target, drafter)
     if reason:
