@@ -12,12 +12,14 @@ class Batch:
         positions: position of each token in its sequence, without gaps.
         seq_ids: sequence of each token.
         outputs: True where logits are wanted; output rows come back in this order.
+        shared: row -> a second sequence that its token belongs to as well.
     """
 
     tokens: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     seq_ids: list[int] = field(default_factory=list)
     outputs: list[bool] = field(default_factory=list)
+    shared: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.tokens)

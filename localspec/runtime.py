@@ -289,6 +289,7 @@ class Runtime:
             n_seq_max=wishes.n_seq_max,
             n_batch=_N_BATCH,
             n_outputs=(self.max_depth + 1) * wishes.n_seq_max,
+            branches=True,
             threads=self.threads,
             numerics=numerics,
             n_draft=self.max_depth,

@@ -32,6 +32,7 @@ class RecordedDrafter:
     """
 
     at_once = False
+    reads_states = False
 
     def __init__(self, machine: Machine, kind: str) -> None:
         self.kind = kind or "draft-model"

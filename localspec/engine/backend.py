@@ -48,6 +48,8 @@ class Model(Protocol):
     n_outputs_max: int
     """Largest number of output rows in one pass."""
     memory: Memory
+    branches: bool
+    """Drafts may branch: the ids from n_seq_max on are sequences for that, one for each."""
 
     def decode(self, batch: Batch) -> NDArray[np.float32]:
         """Run one pass.

@@ -82,6 +82,9 @@ class DepthPolicy(Protocol):
     def allot(self, drafts: list[Draft]) -> list[int]:
         """How many proposals of each draft to verify, from the first on."""
 
+    def branches(self, drafts: list[Draft]) -> list[int | None]:
+        """For each draft, cut to what is verified, the proposal whose runner-up is verified too, if any."""
+
     def drafted(self, drafter: Drafter, n_sequences: int, n_behind: int, seconds: float) -> None:
         """A level of drafts took so long; the drafter had `n_behind` tokens to catch up with."""
 
@@ -112,6 +115,9 @@ class FixedDepth:
 
     def allot(self, drafts: list[Draft]) -> list[int]:
         return [len(draft.tokens) for draft in drafts]
+
+    def branches(self, drafts: list[Draft]) -> list[int | None]:
+        return [None] * len(drafts)
 
     def drafted(self, drafter: Drafter, n_sequences: int, n_behind: int, seconds: float) -> None:
         return None

@@ -19,7 +19,7 @@ from localspec.engine.depth import DepthPolicy, Outcome, Verdicts
 from localspec.engine.drafters.base import Draft, Drafter
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence, common_prefix
-from localspec.engine.verify import verify
+from localspec.engine.verify import Verdict, verify
 
 _NOTHING = 0.01
 """Drafting below this part of a round's time does not count."""
@@ -48,7 +48,7 @@ class Round:
 
 @dataclass(slots=True)
 class _Span:
-    """The rows of one sequence in a batch: `n_pending` known tokens, then the draft."""
+    """The rows of one sequence in a batch: `n_pending` known tokens, then the draft, then its branch."""
 
     draft: Draft
     n_pending: int
@@ -190,7 +190,19 @@ class Engine:
                         drafts[j] = Draft(d.sequence, d.limit)
         for d, n_worth in zip(drafts, self.depth.allot(drafts), strict=True):
             d.cut(n_worth)
+        if self.target.branches and not any(d.reads_states for d in self.drafters):
+            self._branch(drafts)
         return drafts
+
+    def _branch(self, drafts: list[Draft]) -> None:
+        """Choose branches, as far as the pass has rows for them."""
+        n_rows = sum(d.sequence.n_pending + len(d.tokens) for d in drafts)
+        room = min(self.target.n_batch, self.target.n_outputs_max) - n_rows
+        for d, i in zip(drafts, self.depth.branches(drafts), strict=True):
+            # exact numerics bound the rows of a pass by the depth of a draft
+            fits = room > 0 and len(d.tokens) < self.depth.max_depth
+            if i is not None and fits and d.runners_up[i][0] >= 0:
+                d.branch, room = i, room - 1
 
     def _grow(self, drafter: Drafter, growing: list[Draft]) -> None:
         """Let drafts grow level by level, as long as the policy wants more of each."""
@@ -241,11 +253,27 @@ class Engine:
                 draft.cut(0)
             wanted = len(draft.tokens) + 1 if reaches_end else 0
             batch.add(pending + draft.tokens, s.n_past, s.seq_id, wanted)
-            spans.append(_Span(draft, len(pending), n_outputs, reaches_end))
+            span = _Span(draft, len(pending), n_outputs, reaches_end)
+            spans.append(span)
             n_outputs += wanted
             if draft.tokens:
                 self.target.memory.mark(s.seq_id)
+            if draft.branch is not None:
+                self._lay_branch(batch, span, draft.branch)
+                n_outputs += 1
         return batch, spans
+
+    def _lay_branch(self, batch: Batch, span: _Span, index: int) -> None:
+        """A row for the other token at a place of a draft: a sequence that shares all before it."""
+        s, other = span.draft.sequence, self._branch_id(span.draft)
+        self.target.memory.fork(s.seq_id, other)
+        first = len(batch) - span.n_pending - len(span.draft.tokens)
+        n_shared = span.n_pending + index
+        batch.shared |= dict.fromkeys(range(first, first + n_shared), other)
+        batch.add([span.draft.alternative], s.n_past + n_shared, other, 1)
+
+    def _branch_id(self, draft: Draft) -> int:
+        return self.target.n_seq_max + draft.sequence.seq_id
 
     def _settle(self, span: _Span, rows: NDArray[np.float32]) -> tuple[list[int], Verdicts]:
         """Decide one sequence's round; returns its new tokens and what became of the draft."""
@@ -260,9 +288,27 @@ class Engine:
         if len(verdict.tokens) <= len(draft.tokens):
             s.n_past -= self.target.memory.keep(s.seq_id, s.n_past)
         self._finish(s)
+        if draft.branch is not None:
+            self._settle_branch(draft, verdict, rows[span.first_output + len(draft.tokens) + 1])
         for drafter in self.drafters:
             drafter.accept(draft, verdict.n_accepted)
         return verdict.tokens, Verdicts(draft, verdict.n_tested, verdict.n_accepted, verdict.tokens)
+
+    def _settle_branch(self, draft: Draft, verdict: Verdict, row: NDArray[np.float32]) -> None:
+        """Where the draft was refused for the branch, the token after that is known too.
+
+        The branch's own place in memory is given up all the same and its token read again: in the place
+        where plain decoding would have put it, sums come out the same to the last bit.
+        """
+        s = draft.sequence
+        self.target.memory.drop(self._branch_id(draft))
+        refused_for_it = verdict.n_accepted == draft.branch and s.tokens[-1] == draft.alternative
+        if refused_for_it and s.finish is None:
+            draft.hit = True
+            window = s.sampler.window(s.tokens, [])
+            verdict.tokens.append(s.sampler.token(row, len(s.tokens), window))
+            s.tokens.append(verdict.tokens[-1])
+            self._finish(s)
 
     def _finish(self, s: Sequence) -> None:
         if s.tokens[-1] in self.ends:

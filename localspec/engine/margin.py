@@ -8,12 +8,13 @@ is nothing to tune. λ makes it the best rate in the long run (Dinkelbach 1967, 
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from localspec.engine.calibration import Calibration, Outlook
 from localspec.engine.cost import CostTable, positive
 from localspec.engine.depth import Outcome, Verdicts
 from localspec.engine.drafters.base import Draft, Drafter
+from localspec.engine.prospect import NO_PROSPECT, Prospect, by_chance, expected, share_of_rest
 from localspec.engine.sequence import Sequence
 
 _WARM_UP = 2
@@ -53,21 +54,6 @@ _UNKNOWN_REST = 64
 """Tokens that an answer without a limit is expected to go on for, at least."""
 
 
-class Prospect(NamedTuple):
-    """What drafting is expected to bring.
-
-    Attributes:
-        gain: tokens, less those that its time is worth.
-        tokens: of the draft, accepted.
-    """
-
-    gain: float
-    tokens: float
-
-
-_NO_PROSPECT = Prospect(float("-inf"), 0.0)
-
-
 @dataclass(slots=True)
 class _Text:
     """What is known of one sequence alone: beside a predictable text there may be another.
@@ -95,6 +81,7 @@ class MarginDepth:
         self.cost = CostTable()
         self.calibrations: dict[str, Calibration] = {}
         self._outlooks: dict[str, Outlook] = {}
+        self._runners_up: dict[str, Calibration] = {}
         self._texts: dict[int, _Text] = {}
         self._tokens = self._seconds = 0.0
         self._plain_rounds = 0
@@ -151,9 +138,25 @@ class MarginDepth:
         if not margins or margins[n_best - 1] <= 0:
             n_best = 0
         counts = [0] * len(drafts)
-        for _, i in _by_chance(chances)[:n_best]:
+        for _, i in by_chance(chances)[:n_best]:
             counts[i] += 1
         return counts
+
+    def branches(self, drafts: list[Draft]) -> list[int | None]:
+        if self._probing or not self.cost.measured:
+            return [None] * len(drafts)
+        n_rows = self._n_rows(drafts)
+        found: list[int | None] = []
+        for draft in drafts:
+            row = self._best_rate() * (self.cost.pass_s(n_rows + 1) - self.cost.pass_s(n_rows))
+            values = self._branch_values(draft)
+            # a branch that was right is read again, in a row of the next round
+            gains = [value * (1.0 - row) - row for value in values]
+            best = max(range(len(gains)), key=gains.__getitem__, default=None)
+            worth = best is not None and gains[best] > 0
+            found.append(best if worth else None)
+            n_rows += worth
+        return found
 
     def drafted(self, drafter: Drafter, n_sequences: int, n_behind: int, seconds: float) -> None:
         self.cost.observe_level(drafter.kind, n_sequences, n_behind, seconds)
@@ -164,7 +167,7 @@ class MarginDepth:
         depth = {v.draft.kind: 0 for v in outcome.verdicts}
         for verdict in outcome.verdicts:
             self._learn(verdict)
-            tokens += verdict.n_accepted + 1
+            tokens += len(verdict.tokens)
             kind = verdict.draft.kind
             depth[kind] = max(depth[kind], verdict.draft.n_proposed)
         for kind, n_levels in depth.items():
@@ -196,6 +199,7 @@ class MarginDepth:
             "cost": self.cost.state(),
             "calibrations": {key: c.state() for key, c in self.calibrations.items()},
             "outlooks": {key: o.state() for key, o in self._outlooks.items()},
+            "runners_up": {key: c.state() for key, c in self._runners_up.items()},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -212,8 +216,12 @@ class MarginDepth:
         outlooks = {key: Outlook() for key in state["outlooks"]}
         for key, outlook in outlooks.items():
             outlook.restore(state["outlooks"][key])
+        runners_up = {key: Calibration() for key in state.get("runners_up", {})}
+        for key, calibration in runners_up.items():
+            calibration.restore(state["runners_up"][key])
         speedup = positive(state["speedup"])
         self.cost, self.calibrations, self._outlooks = cost, calibrations, outlooks
+        self._runners_up = runners_up
         if cost.measured:
             self._plain_rounds = _WARM_UP
             self._seconds = _KEPT_ROUNDS * cost.pass_s(1)
@@ -243,12 +251,12 @@ class MarginDepth:
         now = self.cost.pass_s(n_rows)
         room = min(draft.limit - len(draft.tokens), self._untried(n_rows))
         start = chances[-1] if chances else 1.0, place
-        best = _NO_PROSPECT
+        best = NO_PROSPECT
         for depth in _DEPTHS if last is None else _FURTHER:
             if depth <= room:
                 row = (self.cost.pass_s(n_rows + depth) - now) / depth
                 levels = [rate * level] + [0.0 if drafter.at_once else rate * level] * (depth - 1)
-                found = _expected(outlook, acceptances, start, levels, rate * row)
+                found = expected(outlook, acceptances, start, levels, rate * row)
                 best = max(best, found)
         return best
 
@@ -262,7 +270,7 @@ class MarginDepth:
         """Gain of verifying the likeliest 1, 2, … proposals beside `n_rows` rows."""
         rate, now, total = self._best_rate(), self.cost.pass_s(n_rows), 0.0
         margins = []
-        for n, (chance, _) in enumerate(_by_chance(chances)[: self._untried(n_rows)], 1):
+        for n, (chance, _) in enumerate(by_chance(chances)[: self._untried(n_rows)], 1):
             total += chance
             margins.append(total - rate * (self.cost.pass_s(n_rows + n) - now))
         return margins
@@ -285,6 +293,21 @@ class MarginDepth:
             chance *= calibration.acceptance(confidence)
             chances.append(chance)
         return chances
+
+    def _branch_values(self, draft: Draft) -> list[float]:
+        """For each proposal the chance that it is the first wrong one and its runner-up is right: the token
+        after that is what a branch brings."""
+        chances = [1.0, *self._chances(draft)]
+        of_runners_up = self._calibration_of_runners_up(draft)
+        return [
+            (before - kept) * of_runners_up.acceptance(share_of_rest(confidence, second))
+            for before, kept, confidence, (_, second) in zip(
+                chances, chances[1:], draft.confidences, draft.runners_up, strict=False
+            )
+        ]
+
+    def _calibration_of_runners_up(self, draft: Draft) -> Calibration:
+        return self._runners_up.setdefault(self._key(draft.kind, draft), Calibration())
 
     def _catching_up_s(self, draft: Draft, drafter: Drafter) -> float:
         n_behind = drafter.n_behind(draft.sequence)
@@ -337,53 +360,14 @@ class MarginDepth:
             for outlook in outlooks:
                 outlook.observe(outlook.after(last, missed=text.missed), confidence)
             last = confidence
-        for confidence, right in zip(confidences, verdict.judgements, strict=False):
+        judgements = verdict.judgements
+        for confidence, right in zip(confidences, judgements, strict=False):
             calibration.observe(confidence, accepted=right)
+        if judgements and not judgements[-1]:
+            i = len(judgements) - 1
+            token, second = draft.runners_up[i]
+            if token >= 0:
+                share = share_of_rest(confidences[i], second)
+                right = token == verdict.tokens[i]
+                self._calibration_of_runners_up(draft).observe(share, accepted=right)
         text.missed = verdict.n_accepted < verdict.n_tested
-
-
-def _expected(
-    outlook: Outlook,
-    acceptances: list[float],
-    start: tuple[float, int],
-    levels: list[float],
-    row: float,
-) -> Prospect:
-    """What letting a draft grow by `depth` tokens is worth, if it ends early where it does not pay.
-
-    A proposal is drafted before its confidence is known and verified only if that is worth a row. So
-    what counts is not how likely it is on average, but how often it will be worth verifying, and how
-    likely it is then.
-
-    Args:
-        outlook: how confident the next proposals will be.
-        acceptances: what each bin of confidence is worth.
-        start: chance that all of the draft so far is accepted, and its place in the outlook.
-        levels: cost of each proposal that may be made, in tokens.
-        row: cost of verifying one, in tokens.
-    """
-    chance, place = start
-    reached, gain, tokens = 1.0, 0.0, 0.0
-    for level in levels:
-        gain -= reached * level
-        shares = outlook.shares[place]
-        worth = brought = most = 0.0
-        for i, share in enumerate(shares):
-            kept = chance * acceptances[i]
-            if kept > row:
-                worth += share
-                brought += share * kept
-                if share > most:
-                    most, place = share, i
-        if not worth:
-            break
-        gain += reached * (brought - worth * row)
-        tokens += reached * brought
-        chance, reached = brought / worth, reached * worth
-    return Prospect(gain, tokens)
-
-
-def _by_chance(chances: list[list[float]]) -> list[tuple[float, int]]:
-    """All proposals as (chance, draft), likeliest first; those of a draft stay in their order."""
-    flat = [(chance, i) for i, of_draft in enumerate(chances) for chance in of_draft]
-    return sorted(flat, key=lambda item: -item[0])

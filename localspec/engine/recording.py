@@ -70,6 +70,10 @@ class Recording:
             shadow.cut(n)
         return counts
 
+    def branches(self, drafts: list[Draft]) -> list[int | None]:
+        # what is recorded is a draft to full depth, which leaves no row for a branch
+        return [None] * len(drafts)
+
     def drafted(self, drafter: Drafter, n_sequences: int, n_behind: int, seconds: float) -> None:
         n_growing = sum(self._shadows[d].kind == drafter.kind for d in self._growing)
         if n_growing:

@@ -49,8 +49,16 @@ class Candidates:
     def pick(self) -> Pick:
         """The one with the largest score."""
         best = int(self.scores.argmax())
-        odds = float(np.exp(self.logits - self.logits[best]).sum())
-        return Pick(int(self.ids[best]), 1.0 / odds)
+        weights = np.exp(self.logits - self.logits[best])
+        share = 1.0 / float(weights.sum())
+        if len(self.ids) == 1:
+            return Pick(int(self.ids[best]), share)
+        others = self.scores.copy()
+        others[best] = -np.inf
+        second = int(others.argmax())
+        return Pick(
+            int(self.ids[best]), share, int(self.ids[second]), share * float(weights[second])
+        )
 
 
 class Sampler:

@@ -23,10 +23,19 @@ _FEW = 48
 
 
 class Pick(NamedTuple):
-    """A chosen token and its probability among the candidates, 0..1."""
+    """A chosen token and the one that would have been chosen without it.
+
+    Attributes:
+        token: the choice.
+        probability: its, among the candidates, 0..1.
+        second: the runner-up; -1 where no other token is near.
+        second_probability: its, 0..1.
+    """
 
     token: int
     probability: float
+    second: int = -1
+    second_probability: float = 0.0
 
 
 def pick_near(row: NDArray[np.float32], params: SamplingParams, position: int) -> Pick | None:
@@ -44,7 +53,10 @@ def pick_near(row: NDArray[np.float32], params: SamplingParams, position: int) -
     # `near` ascends and the sort is stable: equal logits stay in the order of their ids
     found = sorted(((row.item(i), i) for i in near), key=lambda f: -f[0])
     if params.temperature <= 0:
-        return Pick(found[0][1], 1.0 / sum(exp(x - found[0][0]) for x, _ in found))
+        share = 1.0 / sum(exp(x - found[0][0]) for x, _ in found)
+        if len(found) == 1:
+            return Pick(found[0][1], share)
+        return Pick(found[0][1], share, found[1][1], share * exp(found[1][0] - found[0][0]))
     n_left = _survivors([x - found[0][0] for x, _ in found], params, row.shape[0])
     if n_left is None:
         return None
@@ -97,4 +109,7 @@ def _drawn(found: list[tuple[float, int]], params: SamplingParams, position: int
     logits = [x / params.temperature for x, _ in found]
     scores = [x + gumbel_at(key, i) for x, (_, i) in zip(logits, found, strict=True)]
     best = scores.index(max(scores))
-    return Pick(found[best][1], 1.0 / sum(exp(x - logits[best]) for x in logits))
+    share = 1.0 / sum(exp(x - logits[best]) for x in logits)
+    scores[best] = float("-inf")
+    second = scores.index(max(scores))
+    return Pick(found[best][1], share, found[second][1], share * exp(logits[second] - logits[best]))

@@ -13,7 +13,7 @@ _INTS = ctypes.POINTER(ctypes.c_int32)
 
 
 class LlamaBatch:
-    """Buffers for up to `capacity` tokens, each in one sequence.
+    """Buffers for up to `capacity` tokens, each in one sequence or two.
 
     Filled item by item: a round's few tokens cost less so than through numpy, whose code is out of
     the processor's cache after every pass.
@@ -21,7 +21,8 @@ class LlamaBatch:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self._batch = llama_cpp.llama_batch_init(capacity, 0, 1)
+        self._batch = llama_cpp.llama_batch_init(capacity, 0, 2)
+        self._in_two: list[int] = []
         self._states: NDArray[np.float32] | None = None
         self._tokens = self._batch.token
         self._positions = self._batch.pos
@@ -51,6 +52,12 @@ class LlamaBatch:
             self._positions[i] = batch.positions[i]
             self._outputs[i] = batch.outputs[i]
             self._seq_ids[i][0] = batch.seq_ids[i]
+        for i in self._in_two:
+            self._batch.n_seq_id[i] = 1
+        for i, seq_id in batch.shared.items():
+            self._seq_ids[i][1] = seq_id
+            self._batch.n_seq_id[i] = 2
+        self._in_two = list(batch.shared)
         self._batch.n_tokens = n
         # kept, since the structure holds no more than its address
         self._states = None if states is None else np.ascontiguousarray(states, np.float32)

@@ -36,6 +36,7 @@ class ContextSettings:
         numerics: see `numerics.py`.
         n_draft: most tokens of a draft that may have to be taken back.
         copies: see `memory.plan_memory`.
+        branches: see `memory.plan_memory`.
     """
 
     n_ctx: int
@@ -46,6 +47,7 @@ class ContextSettings:
     numerics: NumericsPlan
     n_draft: int = 0
     copies: bool = False
+    branches: bool = False
 
 
 class LlamaContext:
@@ -77,6 +79,7 @@ class LlamaContext:
             n_swa=model.n_swa,
             n_draft=settings.n_draft,
             copies=settings.copies,
+            branches=settings.branches and head_of is None,
         )
         params = _context_params(settings, memory, head_of, model.architecture)
         self.handle: llama_cpp.llama_context_p | None = _opened(model, params, settings.n_ctx)
@@ -93,6 +96,8 @@ class LlamaContext:
         self.n_ctx = settings.n_ctx
         self.n_batch = min(settings.n_batch, int(llama_cpp.llama_n_batch(self.handle)))
         self.n_seq_max = settings.n_seq_max
+        self.branches = memory.branches
+        self._n_ids = memory.n_sequences(settings.n_seq_max) if memory.branches else self.n_seq_max
         self.n_outputs_max = int(params.n_outputs_max)
         self.memory = open_memory(self.handle, memory, settings.n_seq_max)
         self._jumps = model.jumps and head_of is None
@@ -145,7 +150,7 @@ class LlamaContext:
         if not batch.tokens:
             raise ValueError("a pass without tokens")
         # without a bound of ours, the copies in `CopiedMemory` would pass for sequences
-        if min(batch.seq_ids) < 0 or max(batch.seq_ids) >= self.n_seq_max:
+        if min(batch.seq_ids) < 0 or max(batch.seq_ids) >= self._n_ids:
             raise ValueError(f"a sequence that is none of {self.n_seq_max}: {batch.seq_ids}")
         # beside states, -1 would stand for no token at all
         if min(batch.tokens) < 0:
@@ -241,8 +246,9 @@ def _context_params(
     architecture: str,
 ) -> llama_cpp.llama_context_params:
     params = llama_cpp.llama_context_default_params()
-    # A little more than is used, for the token that fills a pass up (_decode_filled).
-    params.n_ctx = settings.n_ctx * settings.n_seq_max + settings.n_seq_max
+    # A little more than is used, for the token that fills a pass up (_decode_filled), and for branches.
+    spare = 2 if memory.branches else 1
+    params.n_ctx = (settings.n_ctx + spare) * settings.n_seq_max
     params.n_batch = params.n_ubatch = settings.n_batch
     params.n_seq_max = memory.n_sequences(settings.n_seq_max)
     params.n_rs_seq = memory.n_last_states

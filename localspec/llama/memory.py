@@ -28,19 +28,27 @@ class MemoryPlan:
         n_swa: width of the sliding window in tokens, 0 for none.
         n_last_states: states of the last tokens that are kept, beside the latest (n_rs_seq).
         copies: the state before a draft is kept in a sequence beside each.
+        branches: a sequence beside each is for a branch of its draft.
     """
 
     n_swa: int = 0
     n_last_states: int = 0
     copies: bool = False
+    branches: bool = False
 
     def n_sequences(self, n_seq_max: int) -> int:
         """Sequences to open the context for, if `n_seq_max` are to be used."""
-        return 2 * n_seq_max if self.copies else n_seq_max
+        return 2 * n_seq_max if self.copies or self.branches else n_seq_max
 
 
 def plan_memory(
-    architecture: str, *, keeps_state: bool, n_swa: int, n_draft: int, copies: bool = False
+    architecture: str,
+    *,
+    keeps_state: bool,
+    n_swa: int,
+    n_draft: int,
+    copies: bool = False,
+    branches: bool = False,
 ) -> MemoryPlan:
     """How a model can take a draft back.
 
@@ -51,9 +59,10 @@ def plan_memory(
         n_draft: most tokens of a draft; 0 if there will be none.
         copies: keep a copy of the state even where the architecture keeps the last states, which take
             as much memory as `n_draft` copies.
+        branches: drafts may branch, where the memory is a plain cache.
     """
     if not keeps_state or n_draft == 0:
-        return MemoryPlan(n_swa)
+        return MemoryPlan(n_swa, branches=branches and n_swa == 0 < n_draft)
     # beside a window, going back further than the last pass may need cells that the window has let go of
     if architecture in KEEPS_LAST_STATES and not (copies or n_swa):
         return MemoryPlan(n_swa, n_last_states=n_draft)
@@ -202,4 +211,4 @@ def open_memory(context: object, plan: MemoryPlan, n_seq_max: int) -> MemoryKind
         return CopiedMemory(memory, n_seq_max)
     if plan.n_swa > 0:
         return WindowMemory(memory, n_seq_max, plan.n_swa)
-    return PlainMemory(memory, n_seq_max)
+    return PlainMemory(memory, plan.n_sequences(n_seq_max))

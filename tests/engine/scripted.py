@@ -22,6 +22,7 @@ class ScriptedDrafter:
     kind = "scripted"
     relative_cost = 0.0
     at_once = False
+    reads_states = False
 
     def __init__(
         self, texts: dict[tuple[int, ...], list[int]], hit_rate: float, burst: int = 1

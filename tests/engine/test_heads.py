@@ -1,5 +1,6 @@
 """Heads that read the target's state: equal text in every situation, and drafts as if made afresh."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,21 +21,32 @@ GREEDY = SamplingParams(temperature=0.0)
 SAMPLED = SamplingParams(temperature=1.0, top_k=40, top_p=0.95, min_p=0.0, seed=11)
 PARAMS = {"greedy": GREEDY, "sampled": SAMPLED}
 
-HEADS = {
-    "mtp in the file": ("qwen35", None),
-    "mtp beside it": ("qwen35", "qwen35-mtp"),
-    "gemma4-assistant": ("gemma4", "gemma4-assistant"),
-    "EAGLE-3": ("qwen3", "eagle3"),
-    "DFlash": ("qwen3", "dflash"),
-    "DFlash 2": ("qwen3", "dflash2"),
-    "DSpark": ("qwen3", "dspark"),
-    "chained heads, windowed": ("step35", None),
-    "chained heads, sinks": ("mimo2", None),
-    "chained heads, full": ("hy_v3", None),
+QWEN3 = ("qwen3", None)
+WITH_LAYERS = {
+    "llama": ("llama", (0, 1, 1)),
+    "gemma4": ("gemma4", (0, 2, 4)),
+    "qwen35": ("qwen35-without-mtp", (0, 1, 1)),
+    "lfm2": ("lfm2", (0, 1, 3)),
 }
-"""Drafter -> target, and the file of the head."""
+"""Other targets that show their layers -> their file, and the layers that are read."""
 
-LASTING = ["mtp in the file", "EAGLE-3", "DFlash", "chained heads, windowed"]
+HEADS: dict[str, tuple[str, tuple[int, int, int] | None, str | None]] = {
+    "mtp in the file": ("qwen35", None, None),
+    "mtp beside it": ("qwen35", None, "qwen35-mtp"),
+    "gemma4-assistant": ("gemma4", None, "gemma4-assistant"),
+    "chained heads, windowed": ("step35", None, None),
+    "chained heads, sinks": ("mimo2", None, None),
+    "chained heads, full": ("hy_v3", None, None),
+    "DFlash 2": (*QWEN3, "dflash2"),
+    **{
+        f"{drafter}, {name}": (*target, drafter.lower().replace("-", ""))
+        for drafter in ("EAGLE-3", "DFlash", "DSpark")
+        for name, target in {"qwen3": QWEN3, **WITH_LAYERS}.items()
+    },
+}
+"""Drafter -> target, the layers that it reads, and the file of the head."""
+
+LASTING = ["mtp in the file", "EAGLE-3, qwen3", "DFlash, qwen3", "chained heads, windowed"]
 """One of each kind with a memory of its own."""
 
 AGREEING = {"always": 0.0, "mixed": 0.06, "never": None}
@@ -45,12 +57,13 @@ REACHED = {"always": (0.99, 1.0), "mixed": (0.1, 0.99), "never": (0.0, 0.1)}
 
 
 def files(tiny: TinyModels, name: str, how: str, n_sequences: int = 1) -> tuple[Path, Path | None]:
-    target, sidecar = HEADS[name]
+    target, layers, sidecar = HEADS[name]
     silenced = ATTENTION_ONLY if target == "gemma4" and n_sequences > 1 else ""
-    variant = Variant(agreeing=AGREEING[how], silenced=silenced)
+    variant = Variant(agreeing=AGREEING[how], silenced=silenced, layers=layers)
     return tiny(target, variant), None if sidecar is None else tiny(sidecar, variant)
 
 
+@cache
 def plain(path: Path, params: SamplingParams, n: int) -> list[list[int]]:
     """What the target writes alone, text by text."""
     with opened(path, n_seq_max=n) as target:

@@ -14,8 +14,9 @@ from localspec.engine.sequence import Sequence, common_prefix
 from localspec.messages import Message
 from localspec.params import SamplingParams
 from localspec.runtime import Runtime
+from tests.engine.branching import AlwaysBranching
 
-ARMS = ("draft-model", "lookup")
+ARMS = ("draft-model", "lookup", "branch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,9 @@ def write(
             drafters, policy = [], NoDraft()
         case "draft-model":
             drafters = [runtime.drafters["draft-model"]]
+        case "branch":
+            drafters = [runtime.drafters["draft-model"]]
+            policy = AlwaysBranching(min(4, runtime.max_depth - 1))
         case _:
             drafters = [LookupDrafter()]
     engine = Engine(target, drafters, policy, runtime.vocab.ends)

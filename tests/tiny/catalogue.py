@@ -25,6 +25,8 @@ class Variant:
         n_ctx: the context length the file names.
         agreeing: how far a target and its head are from agreeing always, see `drafters.agree`; None for
             weights that do not know each other.
+        layers: three layers of the target: what a drafter reads in place of qwen3's; and a target that agrees
+            then does so with drafters that read layers (gemma4 and qwen35 would with heads of their own).
         silenced: matrices whose name holds this text are zero; empty for none.
         metadata: (key without the architecture's prefix, value) pairs to add or replace; a list
             as value makes the variant unhashable.
@@ -37,6 +39,7 @@ class Variant:
     template: str | None = CHATML
     n_ctx: int = 2048
     agreeing: float | None = None
+    layers: tuple[int, int, int] | None = None
     silenced: str = ""
     metadata: tuple[tuple[str, Value], ...] = ()
 
@@ -94,8 +97,10 @@ def build(name: str, variant: Variant | None = None) -> TinyModel:
     )
     fill(model)
     model.metadata |= dict(variant.metadata)
+    if variant.layers and "target_layers" in model.metadata:
+        model.metadata["target_layers"] = list(variant.layers)
     if variant.agreeing is not None:
-        drafters.agree(model, variant.agreeing)
+        drafters.agree(model, variant.agreeing, by_layers=variant.layers is not None)
     for key, tensor in model.tensors.items():
         if variant.silenced and variant.silenced in key:
             model.tensors[key] = np.zeros_like(tensor)

@@ -1,6 +1,7 @@
 """Targets whose text is known in advance, and drafters that know it.
 
-That is qwen3 with eagle3 or one of the dflash kind, and the targets with heads in a row.
+That is qwen3, or another target whose layers are read, with eagle3 or one of the dflash kind, and the
+targets with heads in a row.
 
 Block drafters see none of the tokens they draft, so it is not enough that the next token depends on the
 last one alone. Here each byte has one successor, all of them in one long cycle, and the embedding of a
@@ -29,7 +30,7 @@ CODE, CLASS = 8, 5
 AHEAD = 7
 """Tokens known in advance: the masks of a block of eight."""
 
-SHARPNESS = 7.0
+SHARPNESS = 8.0
 """Of the target's distribution: at strength 0 the right token has nine tenths of it."""
 
 SCALE = np.sqrt(0.5)
@@ -47,23 +48,23 @@ STEP = WIDTH - 1
 
 IN_A_ROW = ("step35", "mimo2", "hy_v3")
 FAMILY = ("qwen3", "eagle3", "dflash", *IN_A_ROW)
-"""Architectures this is for."""
+"""Architectures that are always taught so; others are where a `Variant` names layers."""
 
 
 def teach(model: TinyModel, strength: float) -> None:
-    """Write the codes into a model of the `FAMILY`; what its weights did before stays by `strength`.
+    """Write the codes into a target or one of its drafters; what its weights did before stays by `strength`.
 
     The last matrices of its blocks must have been faded already (`drafters.agree`).
     """
-    if model.architecture in ("qwen3", *IN_A_ROW):
-        _target(model)
-        _heads(model)
-    elif model.architecture == "eagle3":
+    if model.architecture == "eagle3":
         _eagle3(model, strength)
     elif "markov_w1.weight" in model.tensors:
         _markov(model, ("markov_w1.weight", "markov_w2.weight"))
-    else:
+    elif model.architecture == "dflash":
         _dflash(model, strength)
+    else:
+        _target(model)
+        _heads(model)
 
 
 def _target(model: TinyModel) -> None:

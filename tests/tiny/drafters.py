@@ -11,11 +11,16 @@ from tests.tiny.transformers import WINDOW, head_dims
 BLOCK_ENDS = (
     "attn_output.weight",
     "ssm_out.weight",
+    "shortconv.out_proj.weight",
     "ffn_down.weight",
     "ffn_down_exps.weight",
     "ffn_down_shexp.weight",
 )
 """The last matrix of each block."""
+
+WEIGHT = {"gemma4": 1.5, "lfm2": 0.7}
+"""Where blocks count for less or more beside the embedding than in other targets that agree by their layers:
+with this one strength is as much for all."""
 
 TARGET_WIDTH = Shape().n_embd
 """Hidden width of all tiny targets."""
@@ -53,7 +58,7 @@ def gemma4_assistant(model: TinyModel) -> None:
 
 
 def eagle3(model: TinyModel) -> None:
-    """Reads three layers of a four-layer target; fits the tiny qwen3."""
+    """Reads three layers of its target; fits the tiny qwen3 unless `Variant.layers` says otherwise."""
     shape = Shape(n_layer=1, n_embd=32, n_ff=64)
     model.sizes(
         shape,
@@ -72,7 +77,7 @@ def eagle3(model: TinyModel) -> None:
 
 
 def dflash(model: TinyModel) -> None:
-    """Drafts blocks of eight; borrows the target's embedding and output; fits the tiny qwen3."""
+    """Drafts blocks of eight; borrows the target's embedding and output; fits targets as `eagle3` does."""
     shape = Shape()
     layers = [1, 2, 3]
     model.sizes(
@@ -131,19 +136,23 @@ def qwen35_mtp(model: TinyModel) -> None:
             del model.tensors[name]
 
 
-def agree(model: TinyModel, strength: float) -> None:
+def agree(model: TinyModel, strength: float, *, by_layers: bool = False) -> None:
     """Make a target predictable from its last token, and a head predict just that.
 
     Blocks add `strength` of what they did. At 0 the next token depends on the last one alone, and the head,
     which passes the token through, is always right; the more they add, the less often it is.
-    For eagle3 and the dflash kind with qwen3, and for heads in a row, see `codebook`.
+    For eagle3 and the dflash kind with qwen3, or with any target if `by_layers`, and for heads in a row,
+    see `codebook`.
     """
     gemma = model.architecture.startswith("gemma4")
     faded = ("post_attention_norm.weight", "post_ffw_norm.weight") if gemma else BLOCK_ENDS
+    rest = strength * WEIGHT.get(model.architecture, 1.0) if by_layers else strength
     for name in model.tensors:
         if name.endswith(faded):
-            model.tensors[name] *= strength
-    if model.architecture in codebook.FAMILY:
+            model.tensors[name] *= rest
+    if model.architecture == "gemma4":
+        model.metadata["final_logit_softcapping"] = 0.0
+    if by_layers or model.architecture in codebook.FAMILY:
         codebook.teach(model, strength)
         return
     output = np.random.default_rng(1).standard_normal((model.n_vocab, TARGET_WIDTH))
@@ -162,7 +171,6 @@ def agree(model: TinyModel, strength: float) -> None:
         return
     model.tensors["output.weight"] = output
     if gemma:
-        model.metadata["final_logit_softcapping"] = 0.0
         # what the assistant's width has no room for
         model.tensors["token_embd.weight"][:, TARGET_WIDTH // 2 :] = 0
     for name in model.tensors:

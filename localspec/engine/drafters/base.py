@@ -25,6 +25,10 @@ class Draft:
         limit: most tokens that may be proposed this round.
         tokens: ids proposed so far.
         confidences: for each, the drafter's probability that the target will agree, 0..1.
+        runners_up: for each proposal the token that would have been proposed without it, and its
+            probability; (-1, 0) where the drafter knows none.
+        branch: the proposal whose runner-up is verified beside it; None for none.
+        hit: the runner-up was right, and the token after it is known too.
         kind: the drafter that was asked.
         spare_tokens: proposals that were found not worth verifying.
         spare_confidences: theirs.
@@ -34,6 +38,9 @@ class Draft:
     limit: int
     tokens: list[int] = field(default_factory=list)
     confidences: list[float] = field(default_factory=list)
+    runners_up: list[tuple[int, float]] = field(default_factory=list)
+    branch: int | None = None
+    hit: bool = False
     kind: str = ""
     spare_tokens: list[int] = field(default_factory=list)
     spare_confidences: list[float] = field(default_factory=list)
@@ -43,10 +50,19 @@ class Draft:
         """All proposals made, verified or not."""
         return len(self.tokens) + len(self.spare_tokens)
 
-    def propose(self, token: int, confidence: float) -> None:
+    @property
+    def alternative(self) -> int:
+        """The token that stands beside the proposal at `branch`."""
+        assert self.branch is not None
+        return self.runners_up[self.branch][0]
+
+    def propose(
+        self, token: int, confidence: float, runner_up: tuple[int, float] = (-1, 0.0)
+    ) -> None:
         """Append one proposal."""
         self.tokens.append(token)
         self.confidences.append(confidence)
+        self.runners_up.append(runner_up)
 
     def propose_from(self, row: NDArray[np.float32], confidence: float | None = None) -> None:
         """Append what the target's sampler would pick from a drafter's row, with the target's noise.
@@ -58,7 +74,8 @@ class Draft:
         s = self.sequence
         window = s.sampler.window(s.tokens, self.tokens)
         pick = s.sampler.pick(row, len(s.tokens) + len(self.tokens), window)
-        self.propose(pick.token, pick.probability if confidence is None else confidence)
+        own = pick.probability if confidence is None else confidence
+        self.propose(pick.token, own, (pick.second, pick.second_probability))
 
     def cut(self, n: int) -> None:
         """Leave the first `n` proposals to be verified."""
@@ -75,6 +92,8 @@ class Drafter(Protocol):
     """What a level is expected to cost before it was measured, in plain passes of the target."""
     at_once: bool
     """True if a draft has one level only, in which all of it is proposed."""
+    reads_states: bool
+    """True if it must see the target's state of every token before it can draft."""
 
     def n_behind(self, sequence: "Sequence") -> int:
         """Tokens of a sequence that must be evaluated before its next proposal; 0 if none ever are."""
@@ -95,8 +114,8 @@ class Drafter(Protocol):
 
     def accept(self, draft: Draft, n_accepted: int) -> None:
         """The target kept the first `n_accepted` proposals; `draft.sequence.tokens` already holds
-        them and the target's own token after them. Called once per sequence and round, also for
-        a draft that stayed empty."""
+        them and the target's own token after them, or two where a branch was right. Called once per
+        sequence and round, also for a draft that stayed empty."""
 
     def end(self, sequence: "Sequence") -> None:
         """The sequence was closed; its memory may be reused by the next one with this seq_id."""

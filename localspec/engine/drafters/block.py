@@ -26,6 +26,7 @@ class BlockDrafter:
 
     relative_cost = 0.2
     at_once = True
+    reads_states = True
 
     def __init__(
         self, head: BlockHead, states: States, n_vocab: int, *, kind: str = "dflash"

@@ -28,6 +28,7 @@ class ChainDrafter:
     kind = "mtp"
     relative_cost = 0.15
     at_once = False
+    reads_states = True
 
     def __init__(self, head: ChainedHead, states: States, n_vocab: int) -> None:
         self._head = head

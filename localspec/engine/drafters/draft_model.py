@@ -21,6 +21,7 @@ class DraftModel:
 
     kind = "draft-model"
     at_once = False
+    reads_states = False
 
     def __init__(self, model: Model, n_vocab: int, relative_cost: float = 0.3) -> None:
         self._model = model
@@ -65,8 +66,9 @@ class DraftModel:
     def accept(self, draft: Draft, n_accepted: int) -> None:
         """Forget the proposals that were refused."""
         s = draft.sequence
-        # The target's own last token is new, even where it equals a proposal that was not verified.
-        n_valid = len(s.tokens) - 1
+        # What the target wrote itself is new, even where it equals a proposal that was not verified.
+        n_own = 2 if draft.hit else 1
+        n_valid = len(s.tokens) - n_own
         if len(self._held.get(s.seq_id, [])) > n_valid:
             self._keep(s.seq_id, n_valid)
 

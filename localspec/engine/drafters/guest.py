@@ -26,6 +26,7 @@ class GuestDrafter:
     kind = "mtp"
     relative_cost = 0.1
     at_once = False
+    reads_states = True
 
     def __init__(self, head: Head, states: States, n_vocab: int) -> None:
         self._head = head

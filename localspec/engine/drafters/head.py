@@ -30,6 +30,7 @@ class HeadDrafter:
 
     relative_cost = 0.1
     at_once = False
+    reads_states = True
 
     def __init__(
         self, head: Head, states: States, n_vocab: int, *, kind: str = "mtp", shift: int = 0

@@ -109,6 +109,7 @@ class LookupDrafter:
     kind = "lookup"
     relative_cost = 0.0
     at_once = True
+    reads_states = False
 
     def __init__(self) -> None:
         self._memories: dict[int, _Memory] = {}
