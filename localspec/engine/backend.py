@@ -47,9 +47,12 @@ class Model(Protocol):
     """Sequences that can be remembered at once; their ids are 0 .. n_seq_max - 1."""
     n_outputs_max: int
     """Largest number of output rows in one pass."""
-    memory: Memory
     branches: bool
     """Drafts may branch: the ids from n_seq_max on are sequences for that, one for each."""
+
+    @property
+    def memory(self) -> Memory:
+        """What it remembers of each sequence."""
 
     def decode(self, batch: Batch) -> NDArray[np.float32]:
         """Run one pass.
@@ -80,7 +83,10 @@ class Head(Protocol):
 
     n_batch: int
     """Largest number of tokens in one pass."""
-    memory: Memory
+
+    @property
+    def memory(self) -> Memory:
+        """What it remembers of each sequence."""
 
     def encode(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
         """What the head makes of the target's states before it reads them: EAGLE fuses three layers.
@@ -136,7 +142,11 @@ class BlockHead(Protocol):
 
     n_batch: int
     """Largest number of tokens in one pass."""
-    memory: Memory
+
+    @property
+    def memory(self) -> Memory:
+        """What it remembers of each sequence."""
+
     mask: int
     """The token that stands for one to be proposed."""
     n_block: int

@@ -78,6 +78,7 @@ class LlamaContext:
             keeps_state=keeps_state,
             n_swa=model.n_swa,
             n_draft=settings.n_draft,
+            n_seq_max=settings.n_seq_max,
             copies=settings.copies,
             branches=settings.branches and head_of is None,
         )
@@ -133,6 +134,7 @@ class LlamaContext:
             raise OutOfResourcesError("the context is full", "try a larger --ctx")
         if code != 0:
             raise LocalspecError(f"llama.cpp could not run a pass (code {code}): {lib.reason()}")
+        self.memory.passed(batch)
         if n_outputs == 0:
             return np.empty((0, self.n_vocab), np.float32)
         # Reading logits waits for the device, so a clock read after this call is right on GPUs too.

@@ -17,6 +17,7 @@ from typing import Protocol
 
 import llama_cpp
 
+from localspec.batch import Batch
 from localspec.graphs import KEEPS_LAST_STATES
 
 
@@ -47,6 +48,7 @@ def plan_memory(
     keeps_state: bool,
     n_swa: int,
     n_draft: int,
+    n_seq_max: int = 1,
     copies: bool = False,
     branches: bool = False,
 ) -> MemoryPlan:
@@ -57,29 +59,32 @@ def plan_memory(
         keeps_state: it is recurrent or hybrid.
         n_swa: width of its sliding window in tokens, 0 for none.
         n_draft: most tokens of a draft; 0 if there will be none.
+        n_seq_max: sequences at once.
         copies: keep a copy of the state even where the architecture keeps the last states, which take
             as much memory as `n_draft` copies.
         branches: drafts may branch, where the memory is a plain cache.
     """
     if not keeps_state or n_draft == 0:
         return MemoryPlan(n_swa, branches=branches and n_swa == 0 < n_draft)
-    # beside a window, going back further than the last pass may need cells that the window has let go of
-    if architecture in KEEPS_LAST_STATES and not (copies or n_swa):
+    # Beside a window, going back further than the last pass may need cells that the window has let go of.
+    # Beside other sequences states are moved from cell to cell, and the earlier ones are not.
+    if architecture in KEEPS_LAST_STATES and n_seq_max == 1 and not (copies or n_swa):
         return MemoryPlan(n_swa, n_last_states=n_draft)
     return MemoryPlan(n_swa, copies=True)
 
 
 class MemoryKind(Protocol):
-    """See `engine.backend.Memory`."""
+    """See `engine.backend.Memory`; told of every pass."""
 
     def mark(self, seq_id: int) -> None: ...
     def keep(self, seq_id: int, n_past: int) -> int: ...
     def fork(self, source: int, destination: int) -> None: ...
     def drop(self, seq_id: int) -> None: ...
+    def passed(self, batch: Batch) -> None: ...
 
 
 class PlainMemory:
-    """A tail can go: full attention, and states that are kept for each of the last tokens.
+    """A tail can go: full attention.
 
     A sequence that is none is a ValueError: llama.cpp ends the process over some such ids, and takes a
     negative one for all sequences.
@@ -92,6 +97,9 @@ class PlainMemory:
     def __init__(self, memory: object, n_seq_max: int) -> None:
         self._memory = memory
         self._n_seq_max = n_seq_max
+
+    def passed(self, batch: Batch) -> None:
+        """Nothing to note."""
 
     def mark(self, seq_id: int) -> None:
         """Nothing to prepare."""
@@ -148,6 +156,31 @@ class WindowMemory(PlainMemory):
         oldest = llama_cpp.llama_memory_seq_pos_min(self._memory, seq_id)
         if 0 <= oldest <= max(0, n_past - self._n_swa):
             return 0
+        self.drop(seq_id)
+        return n_past
+
+
+class LastStatesMemory(PlainMemory):
+    """Recurrent state, kept for each of the last tokens: of the last pass, that is.
+
+    llama_memory_seq_rm goes back by up to n_rs_seq tokens whatever their pass was, and so to a state that is
+    not the sequence's where the last pass was shorter than that. For one sequence only (see `plan_memory`).
+    """
+
+    def __init__(self, memory: object, n_seq_max: int) -> None:
+        super().__init__(memory, n_seq_max)
+        self._start = 0
+
+    def passed(self, batch: Batch) -> None:
+        """Note where the pass began."""
+        self._start = batch.positions[0]
+
+    def keep(self, seq_id: int, n_past: int) -> int:
+        """Go back within the last pass, behind its first token; else have everything read again."""
+        if n_past >= self._end(self._known(seq_id)):
+            return 0
+        if n_past > self._start:
+            return super().keep(seq_id, n_past)
         self.drop(seq_id)
         return n_past
 
@@ -209,6 +242,8 @@ def open_memory(context: object, plan: MemoryPlan, n_seq_max: int) -> MemoryKind
     memory = llama_cpp.llama_get_memory(context)
     if plan.copies:
         return CopiedMemory(memory, n_seq_max)
+    if plan.n_last_states:
+        return LastStatesMemory(memory, n_seq_max)
     if plan.n_swa > 0:
         return WindowMemory(memory, n_seq_max, plan.n_swa)
     return PlainMemory(memory, plan.n_sequences(n_seq_max))

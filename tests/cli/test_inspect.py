@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from localspec.cli.inspect import inspect
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
-from localspec.llama.memory import PlainMemory
+from localspec.llama.memory import LastStatesMemory
 from tests.engine.running import opened
 from tests.tiny import TinyModels, Variant, Vocabulary
 
@@ -109,7 +109,7 @@ def test_what_drafts_cost_a_recurrent_model_is_said_before_it_is_paid(tiny: Tiny
         "extra_bytes": 16 * 1024,
     }
     with opened(tiny("lfm2")) as context:
-        assert context.memory.__class__ is PlainMemory
+        assert context.memory.__class__ is LastStatesMemory
     output, _ = _inspect(str(tiny("lfm2")))
     assert "1.0 kB a sequence; drafts take 16.4 kB more for 16 earlier ones" in output
     state = _json(str(tiny("mamba")))["state"]

@@ -170,14 +170,35 @@ def test_a_copy_is_dropped_with_its_sequence(tiny: TinyModels) -> None:
         assert context.memory.keep(0, 2) == 2, "the mark is that of another text"
 
 
-def test_a_plan_fits_the_memory() -> None:
-    """Beside a window last states are not enough, and nothing is set aside where nothing is drafted."""
+@pytest.mark.parametrize("name", ["lfm2", "qwen35"])
+def test_last_states_are_those_of_the_last_pass(tiny: TinyModels, name: str) -> None:
+    """llama.cpp goes back further without a word, to a state that is another one."""
+    path = tiny(name)
+    with opened(path) as context:
+        expected = rows_of(context, TOKENS[:12], 6)[-1].copy()
+    with opened(path) as context:
+        rows_of(context, TOKENS[:8], 8)
+        for i in range(8, 12):
+            rows_of(context, TOKENS[i : i + 1], 1, start=i)
+        assert context.memory.keep(0, 12) == 0
+        assert context.memory.keep(0, 9) == 9, "the last pass had one token"
+        rows_of(context, TOKENS[:8], 8)
+        rows_of(context, TOKENS[8:14], 6, start=8)
+        assert context.memory.keep(0, 11) == 0
+        assert np.allclose(rows_of(context, TOKENS[11:12], 1, start=11)[-1], expected, atol=1e-4)
 
-    def plan(name: str, n_swa: int = 0, n_draft: int = 4) -> MemoryPlan:
-        return plan_memory(name, keeps_state=True, n_swa=n_swa, n_draft=n_draft)
+
+def test_a_plan_fits_the_memory() -> None:
+    """Beside a window or other sequences last states are not enough; where nothing is drafted none are kept."""
+
+    def plan(name: str, n_swa: int = 0, n_draft: int = 4, n_seq_max: int = 1) -> MemoryPlan:
+        return plan_memory(
+            name, keeps_state=True, n_swa=n_swa, n_draft=n_draft, n_seq_max=n_seq_max
+        )
 
     assert plan("lfm2") == MemoryPlan(n_last_states=4)
     assert plan("lfm2", n_swa=32) == MemoryPlan(32, copies=True)
+    assert plan("lfm2", n_seq_max=2) == MemoryPlan(copies=True)
     assert plan("mamba") == MemoryPlan(copies=True)
     assert plan("mamba").n_sequences(3) == 6
     assert plan("mamba", n_draft=0) == MemoryPlan()

@@ -55,12 +55,6 @@ def newer(model: TinyModel) -> None:
 Spoilt = tuple[str, Callable[[TinyModel], None]]
 
 FILES: dict[str, tuple[Spoilt, str | Spoilt | None, set[int], str]] = {
-    "a trunk that kept the key of its head": (
-        ("qwen35", without("blk.2.")),
-        None,
-        {4},
-        "target.gguf cannot be loaded: ",
-    ),
     "a trunk that is to draft by itself": (
         ("qwen35", without("blk.2.")),
         "mtp",
