@@ -9,6 +9,7 @@ from localspec.engine.drafters.guest import GuestDrafter
 from localspec.engine.drafters.head import HeadDrafter
 from localspec.llama.blocks import BlockContext
 from localspec.llama.context import ContextSettings, LlamaContext
+from localspec.llama.extension import target_layers
 from localspec.llama.heads import EagleContext, HeadContext, LayerStates, NextnStates
 from localspec.llama.model import LlamaModel
 from localspec.store.architectures import HeadKind
@@ -37,16 +38,16 @@ def open_head(
     n_vocab = target.n_vocab
     match kind:
         case "eagle3":
+            shown = LayerStates(target, target_layers(model.handle))
             eagle = EagleContext(model, settings, target)
-            states = LayerStates(target, eagle.layers)
-            return eagle, HeadDrafter(eagle, states, n_vocab, kind=kind, shift=1)
+            return eagle, HeadDrafter(eagle, shown, n_vocab, kind=kind, shift=1)
         case "dflash" | "dspark":
+            shown = LayerStates(target, target_layers(model.handle))
             block = BlockContext(model, settings, target, tensors)
-            shown = LayerStates(target, block.layers)
             return block, BlockDrafter(block, shown, n_vocab, kind=kind)
         case "mtp":
-            head = HeadContext(model, settings, target)
             nextn = NextnStates(target)
+            head = HeadContext(model, settings, target)
             if head.shares_memory:
                 return head, GuestDrafter(head, nextn, n_vocab)
             if head.n_heads > 1:

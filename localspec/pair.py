@@ -18,7 +18,13 @@ from localspec.store.architectures import HeadKind, sidecar_kind
 from localspec.store.header import Header, read_header
 from localspec.store.hub import resolve
 from localspec.store.listing import find_stored
-from localspec.store.pairing import can_draft_itself, check_pair, fitting_sidecar, require_head
+from localspec.store.pairing import (
+    can_draft_itself,
+    check_pair,
+    fitting_sidecar,
+    require_head,
+    sidecar_files,
+)
 from localspec.store.pull import fetch, locate, require_here
 from localspec.store.refs import (
     HubFile,
@@ -190,8 +196,11 @@ def _typed(pair: Pair, missing: list[FileSource]) -> list[str]:
 def _beside(target: Path) -> Path | None:
     """A head in a file beside a target that has none of its own.
 
-    A target that cannot be read is not refused here.
+    Names are looked at first: a header takes a tenth of a second to read. A target that cannot be read is not
+    refused here.
     """
+    if not sidecar_files(target):
+        return None
     with suppress(LocalspecError):
         header = read_header(target)
         return None if can_draft_itself(header) else fitting_sidecar(header)

@@ -186,7 +186,7 @@ class Runtime:
                 assert drafter is not None and self.drafter_header is not None
                 copies = copies_states(self.drafter_header, self.max_depth)
                 self.drafter = stack.enter_context(
-                    LlamaContext(drafter, replace(settings, copies=copies))
+                    LlamaContext(drafter, replace(settings, copies=copies, branches=False))
                 )
                 self.drafters["draft-model"] = DraftModel(
                     self.drafter, self.vocab.n_tokens, drafter.n_bytes / target.n_bytes

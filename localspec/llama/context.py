@@ -77,7 +77,8 @@ class LlamaContext:
             model.architecture,
             keeps_state=keeps_state,
             n_swa=model.n_swa,
-            n_draft=settings.n_draft,
+            # llama.cpp wants the states that are kept, and the one before them, within a micro-batch
+            n_draft=min(settings.n_draft, settings.n_batch - 2, settings.n_ctx - 2),
             n_seq_max=settings.n_seq_max,
             copies=settings.copies,
             branches=settings.branches and head_of is None,

@@ -1,6 +1,7 @@
 """A model file opened by llama.cpp: its weights, its vocabulary and what it says about itself."""
 
 import ctypes
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -54,7 +55,7 @@ class LlamaModel:
                 return not key.requested
 
             params.progress_callback = report
-            handle = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+            handle = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
             if key.requested and handle:
                 llama_cpp.llama_model_free(handle)
         if not handle:

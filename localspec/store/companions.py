@@ -42,7 +42,7 @@ def _candidates(target: Header) -> list[Companion]:
     """Smaller files, once each: first those that are called like the target, then the small ones."""
     stored = [Companion(model.name, model.path) for model in stored_models()]
     beside = [Companion(str(path), path) for path in target.path.parent.glob("*.gguf")]
-    files = {c.path.resolve(): c for c in (*beside, *stored)}
+    files = {place: c for c in (*beside, *stored) if (place := _resolved(c.path))}
     sizes = {path: _size(path) for path in files}
     small = [
         (-_likeness(c.path, target.path), sizes[path], c)
@@ -51,6 +51,14 @@ def _candidates(target: Header) -> list[Companion]:
         and c.path.name == split_parts(c.path.name)[0]
     ]
     return [companion for _, _, companion in sorted(small)]
+
+
+def _resolved(path: Path) -> Path | None:
+    """Where a file really lies; None for a link that leads to itself (RuntimeError before Python 3.13)."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return None
 
 
 def _likeness(one: Path, other: Path) -> float:

@@ -11,6 +11,8 @@ from localspec.store.header import MISSPELT, Header
 from localspec.store.vocabulary_match import vocabulary_mismatch
 
 _EAGLE_LAYERS = 3
+_DEFAULT_BLOCK, _LEAST_BLOCK, _MOST_BLOCK = 16, 2, 128
+"""Tokens of a DFlash block. Its graph is unrolled over them: from about 256 on llama.cpp has no room for it."""
 
 
 def missing_head(target: Header) -> str | None:
@@ -46,6 +48,10 @@ def head_mismatch(target: Header, drafter: Header) -> str | None:
         reason = vocabulary_mismatch(target.vocabulary, drafter.vocabulary)
         if reason:
             return reason
+        sizes = target.vocabulary.size, drafter.vocabulary.size
+        if sizes[0] != sizes[1]:
+            # a head is fed any token of the target's, and may borrow its output
+            return f"the target has {sizes[0]} tokens and the head {sizes[1]}"
     match sidecar_kind(drafter):
         case "mtp":
             # an assistant's layers are one head
@@ -68,6 +74,8 @@ def made_for_another(target: Header, drafter: Header) -> str | None:
         if owner != target.architecture:
             return f"it is made for {owner}, the target is {target.architecture}"
     width = _target_width(drafter)
+    if not isinstance(width, int):
+        return "it does not say for which width of its target it is made"
     if width != target.n_embd:
         return f"it is made for a target of width {width}, this one has {target.n_embd}"
     return None
@@ -89,8 +97,13 @@ def _block_mismatch(target: Header, drafter: Header) -> str | None:
     layers = _target_layers(drafter)
     if not layers:
         return "it does not name the layers of its target that it reads"
-    if not isinstance(drafter.metadata.get("tokenizer.ggml.mask_token_id"), int):
+    mask = drafter.metadata.get("tokenizer.ggml.mask_token_id")
+    n_tokens = drafter.vocabulary.size if drafter.vocabulary else 0
+    if not isinstance(mask, int) or not 0 <= mask < n_tokens:
         return "it has no mask token, which stands for the tokens to be proposed"
+    block = drafter.metadata.get("dflash.block_size", _DEFAULT_BLOCK)
+    if not isinstance(block, int) or not _LEAST_BLOCK <= block <= _MOST_BLOCK:
+        return f"its blocks have {block} tokens, and {_LEAST_BLOCK} to {_MOST_BLOCK} can be run"
     return _layers_mismatch(target, layers, last=False)
 
 
@@ -105,8 +118,9 @@ def _layers_mismatch(target: Header, layers: tuple[int, ...], *, last: bool) -> 
     if target.architecture not in SHOWS_LAYERS:
         return f"llama.cpp does not give out the states of the layers of {target.architecture}"
     n_layers = (target.n_layers or 0) - target.nextn_predict_layers
-    if max(layers) > n_layers or min(layers) < 0:
-        return f"it reads layer {max(layers)} of its target, this one has {n_layers}"
+    unknown = [layer for layer in layers if not 0 <= layer <= n_layers]
+    if unknown:
+        return f"it reads layer {unknown[0]} of its target, this one has {n_layers}"
     if max(layers) == n_layers and not last:
         return (
             f"llama.cpp does not give out the last state of {target.architecture}, which it reads"

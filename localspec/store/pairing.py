@@ -110,6 +110,13 @@ def fitting_sidecar(target: Header) -> Path | None:
     return next((fit.path for fit in fits if fit.fits), None)
 
 
+def sidecar_files(target: Path) -> list[Path]:
+    """Files beside a target, or in an `MTP` folder there, that are called like drafters."""
+    here = target.parent
+    files = [path for folder in (here, here / "MTP") for path in sorted(folder.glob("*.gguf"))]
+    return [path for path in files if path != target and is_sidecar(path.name)]
+
+
 def _sidecars(target: Header) -> list[Candidate]:
     """Files beside the target, or in an `MTP` folder there, that are drafters for it by name and
     header.
@@ -119,18 +126,14 @@ def _sidecars(target: Header) -> list[Candidate]:
     trained, come first.
     """
     found: list[Candidate] = []
-    here = target.path.parent
-    for folder in (here, here / "MTP"):
-        for path in sorted(folder.glob("*.gguf")):
-            if path == target.path or not is_sidecar(path.name):
-                continue
-            try:
-                drafter = read_header(path)
-            except LocalspecError:
-                continue
-            kind = sidecar_kind(drafter)
-            if kind and made_for_another(target, drafter) is None:
-                found.append(Candidate(kind, path))
+    for path in sidecar_files(target.path):
+        try:
+            drafter = read_header(path)
+        except LocalspecError:
+            continue
+        kind = sidecar_kind(drafter)
+        if kind and made_for_another(target, drafter) is None:
+            found.append(Candidate(kind, path))
     return sorted(found, key=lambda candidate: candidate.kind != "mtp")
 
 

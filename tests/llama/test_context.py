@@ -1,5 +1,8 @@
 """The llama layer against the real library: rows, memory kinds, refusals with llama.cpp's reason."""
 
+import os
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from localspec.llama.memory import MemoryPlan, WindowMemory, plan_memory
 from localspec.llama.model import LlamaModel
 from localspec.llama.numerics import plan_numerics
 from localspec.params import Threads
-from tests.engine.running import opened
+from tests.engine.running import opened, settings
 from tests.tiny import TinyModels
 
 TOKENS = list(b"The quick brown fox jumps over the lazy dog, again and again and again.")
@@ -186,6 +189,24 @@ def test_last_states_are_those_of_the_last_pass(tiny: TinyModels, name: str) -> 
         rows_of(context, TOKENS[8:14], 6, start=8)
         assert context.memory.keep(0, 11) == 0
         assert np.allclose(rows_of(context, TOKENS[11:12], 1, start=11)[-1], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_ctx", [16, 17, 20])
+def test_last_states_fit_a_small_context(tiny: TinyModels, n_ctx: int) -> None:
+    """llama.cpp ends the process where they do not fit a micro-batch."""
+    with LlamaModel(tiny("lfm2"), use_extra_bufts=False) as model:
+        how = replace(settings(model, n_ctx=n_ctx), n_batch=256, n_draft=16)
+        with LlamaContext(model, how) as context:
+            assert rows_of(context, TOKENS[:12], 6).shape[0] == 12
+            assert context.memory.keep(0, 9) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there only")
+def test_a_name_that_is_no_text_can_be_loaded(tiny: TinyModels, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"mtp-\xff.gguf")
+    shutil.copy(tiny("llama"), path)
+    with LlamaModel(path, use_extra_bufts=False) as model:
+        assert model.vocab.n_tokens == 288
 
 
 def test_a_plan_fits_the_memory() -> None:

@@ -1,6 +1,7 @@
 """Draft models are found beside a target and among the stored ones, and only those that fit."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,13 @@ def test_the_likeliest_first(target: Path, tiny: TinyModels) -> None:
     assert (first.name, second) == ("qwen-1b.gguf", (str(beside), beside))
     assert list(fitting_drafters(header, most_read=1)) == [first]
     assert choose(first.name).target == first.path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_that_leads_to_itself_is_passed_over(target: Path) -> None:
+    loop = target.parent / "mtp-x.gguf"
+    loop.symlink_to(loop)
+    assert _found(target) == []
 
 
 def test_what_cannot_draft_is_passed_over(target: Path, tiny: TinyModels) -> None:

@@ -254,6 +254,7 @@ def _eagle(tiny: TinyModels, layers: object) -> Header:
 EAGLE_LAYERS = {
     "two layers": ("qwen3", (0, 1), "does not name the three layers"),
     "none at all": ("qwen3", "0, 1, 2", "does not name the three layers"),
+    "one below the first": ("qwen3", (-1, 1, 2), "reads layer -1 of its target"),
     "one that is not there": ("qwen3", (0, 1, 7), "reads layer 7 of its target, this one has 4"),
     "the last state of one that keeps it": ("qwen3", (0, 1, 4), "the last state of qwen3"),
     "no state at all": ("qwen2", (0, 1, 1), "not give out the states of the layers of qwen2"),
@@ -296,6 +297,40 @@ def test_blocks_need_layers_and_a_mask(tiny: TinyModels, name: str) -> None:
     assert "does not name the layers" in str(
         head_mismatch(target, replace(header, metadata=without_layers))
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("tokenizer.ggml.mask_token_id", 100_000, "no mask token"),
+        ("tokenizer.ggml.mask_token_id", -1, "no mask token"),
+        ("dflash.block_size", 0, "its blocks have 0 tokens"),
+        ("dflash.block_size", 1, "its blocks have 1 tokens"),
+        ("dflash.block_size", 1000, "its blocks have 1000 tokens"),
+        ("dflash.block_size", "eight", "its blocks have eight tokens"),
+    ],
+)
+def test_blocks_that_would_end_the_process_or_draft_nothing(
+    tiny: TinyModels, key: str, value: object, says: str
+) -> None:
+    header = read_header(tiny("dspark"))
+    drafter = replace(header, metadata={**header.metadata, key: value})
+    assert says in str(head_mismatch(read_header(tiny("qwen3")), drafter))
+
+
+@pytest.mark.parametrize("size", [280, 320])
+@pytest.mark.parametrize("name", ["qwen35-mtp", "eagle3", "dflash"])
+def test_a_head_has_the_tokens_of_its_target(tiny: TinyModels, name: str, size: int) -> None:
+    """It is fed any of them, and rows that it borrows are as wide as the target's."""
+    target = read_header(tiny("qwen35" if name == "qwen35-mtp" else "qwen3"))
+    drafter = read_header(tiny(name, Variant(vocabulary=Vocabulary(size=size))))
+    assert head_mismatch(target, drafter) == f"the target has 288 tokens and the head {size}"
+
+
+def test_a_head_that_does_not_say_for_which_width(tiny: TinyModels) -> None:
+    header = read_header(tiny("eagle3"))
+    drafter = replace(header, metadata={**header.metadata, "eagle3.target_hidden_size": "64"})
+    assert "does not say for which width" in str(head_mismatch(read_header(tiny("qwen3")), drafter))
 
 
 def test_the_misspelt_assistant_is_named(tmp_path: Path, tiny: TinyModels) -> None:
