@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from localspec.errors import LocalspecError, NotFoundError
+from localspec.errors import LocalspecError, NotFoundError, PairMismatchError
 from localspec.events import PullEvent
 from localspec.recipe import Place, Recipe, load_recipe
 from localspec.sources import FileSource
 from localspec.store.architectures import HeadKind, sidecar_kind
 from localspec.store.header import Header, read_header
-from localspec.store.hub import resolve
+from localspec.store.hub import resolve, resolve_with_head
 from localspec.store.listing import find_stored
 from localspec.store.pairing import (
     can_draft_itself,
@@ -30,6 +30,7 @@ from localspec.store.refs import (
     HubFile,
     HubRepo,
     LocalFile,
+    ModelRef,
     RecipeName,
     StoredFile,
     first_part,
@@ -53,6 +54,7 @@ class Pair:
             one for the head in the target's own file, or a file beside it, or else look-up.
         drafter: the drafter's file, None for one that needs none.
         recipe: the recipe it comes from, None for a model of the user's own.
+        beside: a file of the target's repo that may hold a head for it; `located` looks whether it does.
     """
 
     name: str
@@ -60,17 +62,24 @@ class Pair:
     kind: WishedKind
     drafter: Place | None
     recipe: Recipe | None
+    beside: FileSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LocalPair:
-    """A pair whose files are here. Attributes as in `Pair`."""
+    """A pair whose files are here.
+
+    Attributes:
+        name: as in `Pair`, and so are the others.
+        asked: somebody named this drafter; one that was only found may be left out if it does not run.
+    """
 
     name: str
     target: Path
     kind: WishedKind
     drafter: Path | None
     recipe: Recipe | None
+    asked: bool = True
 
 
 def choose(model: str, drafter: str = "auto", *, offline: bool = False) -> Pair:
@@ -89,7 +98,11 @@ def choose(model: str, drafter: str = "auto", *, offline: bool = False) -> Pair:
         UsageError: `model` has none of the forms, or several stored files have the name.
         UnsupportedFileError: the recipe is wrong.
     """
-    target, recipe = _place(model, offline)
+    ref = parse_ref(model)
+    if drafter == "auto" and isinstance(ref, HubRepo):
+        source, beside = resolve_with_head(ref, offline=offline)
+        return Pair(model, source, "auto", None, None, beside)
+    target, recipe = _place(ref, offline)
     match drafter:
         case "none" | "lookup" | "mtp":
             return Pair(model, target, drafter, None, recipe)
@@ -97,12 +110,13 @@ def choose(model: str, drafter: str = "auto", *, offline: bool = False) -> Pair:
             kind, place = _preferred(recipe)
             return Pair(model, target, kind, place, recipe)
         case _:
-            return Pair(model, target, "auto", _place(drafter, offline)[0], recipe)
+            return Pair(model, target, "auto", _place(parse_ref(drafter), offline)[0], recipe)
 
 
 def sources(pair: Pair) -> list[FileSource]:
     """The files of a pair that are to be had from elsewhere."""
-    return [place for place in (pair.target, pair.drafter) if isinstance(place, FileSource)]
+    places = (pair.target, pair.drafter, pair.beside)
+    return [place for place in places if isinstance(place, FileSource)]
 
 
 def obtain(pair: Pair, *, offline: bool = False) -> Iterator[PullEvent]:
@@ -126,13 +140,14 @@ def located(pair: Pair) -> LocalPair:
     require_here(there, typed=_typed(pair, there), offline=False)
     target = _path(pair.target)
     drafter = None if pair.drafter is None else _path(pair.drafter)
-    if drafter is None and pair.kind == "auto":
+    asked = drafter is not None or pair.kind != "auto"
+    if not asked:
         drafter = _beside(target)
-    return LocalPair(pair.name, target, pair.kind, drafter, pair.recipe)
+    return LocalPair(pair.name, target, pair.kind, drafter, pair.recipe, asked)
 
 
-def _place(model: str, offline: bool) -> tuple[Place, Recipe | None]:
-    match parse_ref(model):
+def _place(ref: ModelRef, offline: bool) -> tuple[Place, Recipe | None]:
+    match ref:
         case LocalFile(path):
             return path, None
         case StoredFile(name):
@@ -162,11 +177,20 @@ def settled_kind(pair: LocalPair, target: Header, drafter: Header | None) -> Dra
     """Which drafter a pair has, by what its files hold.
 
     Raises:
-        PairMismatchError: the drafter does not fit the target, or the head asked for is not there.
+        PairMismatchError: the drafter does not fit the target, is of another kind than its recipe says, or the
+            head asked for is not there.
     """
     if drafter is not None:
         check_pair(target, drafter)
-        return sidecar_kind(drafter) or "draft-model"
+        kind = sidecar_kind(drafter) or "draft-model"
+        if pair.kind not in ("auto", kind):
+            where = f" in {pair.recipe.path}" if pair.recipe else ""
+            raise PairMismatchError(
+                f"{drafter.path.name} is asked for as a drafter of the kind {pair.kind}, and is one of"
+                f" the kind {kind}.",
+                f'Mend it{where}: kind = "{kind}"',
+            )
+        return kind
     if pair.kind == "mtp":
         require_head(target)
     if pair.kind == "auto":

@@ -18,9 +18,10 @@ from pathlib import Path
 from localspec import paths
 from localspec.batch import Batch
 from localspec.engine.depth import FixedDepth
+from localspec.engine.drafters.base import NoDraftError
 from localspec.engine.loop import Engine
 from localspec.engine.sampling import Sampler
-from localspec.errors import LocalspecError, UnsupportedFileError
+from localspec.errors import LocalspecError, OutOfResourcesError, UnsupportedFileError
 from localspec.heads import open_head
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.library import library
@@ -34,10 +35,11 @@ from localspec.store.header import Header, read_header
 from localspec.store.mending import overrides
 from localspec.store.pairing import can_draft_itself, check_pair
 
-_REFUSED, _ENDLESS = 10, 11
-"""The child's exit codes where the file is refused in an orderly way, which will be said again, and where
-its time is up. It ends itself, since its parent may be killed."""
+_REFUSED, _ENDLESS, _NO_DRAFT = 10, 11, 12
+"""The child's exit codes where the file is refused in an orderly way, which will be said again, where its time
+is up, and where a head computes no numbers. It ends itself, since its parent may be killed."""
 
+_SIGKILL = 9
 _ABORTED = 3
 """Exit code of abort() on Windows; crashes there are above the second."""
 _WINDOWS_CRASH = 0x80000000
@@ -97,9 +99,11 @@ def require_trial(trial: Trial, numerics: Numerics | None, n_threads: int | None
         n_threads: CPU threads; None for one a core.
 
     Raises:
-        UnsupportedFileError: llama.cpp crashes on it, or never ends.
+        UnsupportedFileError: llama.cpp crashes on it, or never ends, or it is a head that computes no numbers.
+        OutOfResourcesError: the system ended it.
     """
     path = trial.newest
+    hint = _HINT if trial.head is None else _HINT_FOR_HEAD
     seconds = _LEAST_S + trial.path.stat().st_size / _BYTES_A_SECOND
     # -P: files in the current folder must not stand in for modules
     command = [
@@ -121,11 +125,20 @@ def require_trial(trial: Trial, numerics: Numerics | None, n_threads: int | None
         raise UnsupportedFileError(
             f"{path.name} cannot be run: llama.cpp did not get through a few tokens of it in"
             f" {seconds:.0f} seconds.",
-            _HINT,
+            hint,
+        )
+    if done.returncode == _NO_DRAFT:
+        raise UnsupportedFileError(
+            f"{path.name} cannot draft: what it computes is not numbers (NaN).", hint
+        )
+    if done.returncode == -_SIGKILL:
+        raise OutOfResourcesError(
+            f"The system ended a trial run of {path.name}: memory is not enough for it.",
+            "Close other programs, or take a smaller quantization",
         )
     if _crashed(done.returncode):
         raise UnsupportedFileError(
-            f"{path.name} cannot be run: llama.cpp crashes on it ({_reason(done)}).", _HINT
+            f"{path.name} cannot be run: llama.cpp crashes on it ({_reason(done)}).", hint
         )
     if done.returncode == 0:
         mark = _mark(trial, numerics)
@@ -134,7 +147,10 @@ def require_trial(trial: Trial, numerics: Numerics | None, n_threads: int | None
             mark.touch()
 
 
-_HINT = "Pull it again, or try another quantization of the same model"
+_HINT = (
+    "Its maker's fault, if it came whole: try another quantization, or the file of another maker"
+)
+_HINT_FOR_HEAD = "Answer without it: -d lookup"
 
 
 def _mark(trial: Trial, numerics: Numerics | None) -> Path:
@@ -222,6 +238,8 @@ def _main() -> None:
         chosen = "exact" if numerics == "exact" else "fast"
     try:
         _attempt(Path(path), Path(head) if head else None, chosen, int(n_threads))
+    except NoDraftError:
+        os._exit(_NO_DRAFT)
     except (LocalspecError, OSError, MemoryError):
         os._exit(_REFUSED)
     # freeing what is left is the system's business, and one more place to crash

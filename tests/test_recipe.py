@@ -11,13 +11,20 @@ import pytest
 
 from localspec import recipe as recipes
 from localspec.cli.options import DEFAULT_MODEL
-from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
+from localspec.errors import (
+    LocalspecError,
+    NotFoundError,
+    PairMismatchError,
+    UnsupportedFileError,
+)
 from localspec.faults import Fault
-from localspec.pair import choose
+from localspec.pair import choose, located, settled_kind
 from localspec.recipe_advice import EXAMPLES, toml_advice
 from localspec.recipe_file import RecipeFile, check_recipe
+from localspec.store.header import read_header
 from localspec.store.refs import RecipeName, parse_ref
 from localspec.textfile import read_text
+from tests.tiny import TinyModels
 
 GOOD = """
 summary = "One line."
@@ -322,3 +329,31 @@ def test_a_template_file_lies_beside_the_recipe(own_recipes: Path) -> None:
     for name, read in (("t.jinja", str(own_recipes / "t.jinja")), ("chatml", "chatml")):
         (own_recipes / "mine.toml").write_text(f'template = "{name}"' + GOOD)
         assert recipes.load_recipe("mine").template == read
+
+
+def test_a_drafter_of_another_kind_than_is_said(own_recipes: Path, tiny: TinyModels) -> None:
+    """It would run, but as what it is: a notice of one kind and figures of another."""
+    path = own_recipes / "mine.toml"
+    path.write_text(
+        f"""
+summary = "One line."
+licence = "MIT"
+minimum_memory_gb = 2
+verified = "not yet"
+[target]
+path = {json.dumps(str(tiny("gemma4")))}
+[[drafters]]
+kind = "draft-model"
+source.path = {json.dumps(str(tiny("gemma4-assistant")))}
+"""
+    )
+    pair = located(choose("mine"))
+    assert pair.drafter is not None
+    headers = read_header(pair.target), read_header(pair.drafter)
+    with pytest.raises(
+        PairMismatchError, match="draft-model, and is one of the kind mtp"
+    ) as caught:
+        settled_kind(pair, *headers)
+    assert caught.value.hint == f'Mend it in {path}: kind = "mtp"'
+    path.write_text(path.read_text().replace('"draft-model"', '"mtp"'))
+    assert settled_kind(located(choose("mine")), *headers) == "mtp"

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from localspec.cli.options import Request
 from localspec.cli.writable import check_writable
 from localspec.defaults import sampling_params
+from localspec.errors import LocalspecError
+from localspec.events import Notice
 from localspec.pair import LocalPair, choose, located, obtain
 from localspec.params import DepthParams
 from localspec.runtime import Runtime, Wishes
@@ -63,13 +65,30 @@ def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
         profile=not request.no_profile,
     )
     with LoadingLine(quiet=request.quiet or request.verbose) as loading:
-        try_first(pair, wishes, loading)
-        runtime = Runtime(pair, wishes, loading)
+        runtime = _opened(pair, wishes, loading)
     with runtime:
         if not request.quiet:
             for notice in runtime.notices:
                 show_notice(notice)
         yield runtime
+
+
+def _opened(pair: LocalPair, wishes: Wishes, line: LoadingLine) -> Runtime:
+    """The models of a pair; without a head that nobody asked for, if it does not run."""
+    try:
+        try_first(pair, wishes, line)
+        return Runtime(pair, wishes, line)
+    except LocalspecError as error:
+        if pair.asked or trials(pair)[-1].head is None:
+            raise
+        runtime = _opened(replace(pair, kind="lookup", drafter=None, asked=True), wishes, line)
+        runtime.notices.append(
+            Notice(
+                f"Answering without the head that was found: {error.message}",
+                "Leave it out: -d lookup",
+            )
+        )
+        return runtime
 
 
 def try_first(pair: LocalPair, wishes: Wishes, line: TransientLine) -> None:

@@ -14,7 +14,8 @@ def pull(
         list[str],
         typer.Argument(
             metavar="MODEL",
-            help="Recipe name (its target and its drafter), org/name, org/name:QUANT or "
+            help="Recipe name (its target and its drafter), org/name or org/name:QUANT (with the head "
+            "that drafts for it, if the repo has one) or "
             "org/name/file.gguf.",
         ),
     ],
@@ -41,11 +42,12 @@ def pull(
 def _sources(model: str, offline: bool) -> "list[FileSource]":
     """The files `model` stands for; the Hub's present ones, not those of an earlier pull."""
     from localspec import pair
-    from localspec.store.hub import resolve
+    from localspec.store.hub import resolve_with_head
     from localspec.store.refs import HubRepo, parse_ref
 
     match parse_ref(model):
         case HubRepo() as ref:
-            return [resolve(ref, offline=offline, fresh=True)]
+            target, head = resolve_with_head(ref, offline=offline, fresh=True)
+            return [target, head] if head else [target]
         case _:
             return pair.sources(pair.choose(model, offline=offline))

@@ -61,6 +61,16 @@ class Candidates:
         )
 
 
+class NotNumbersError(LocalspecError):
+    """A row of logits holds something that is not a number."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The model's output is not numbers (NaN): its file was made wrongly, or its numbers overflow here.",
+            "Try another quantization, or the file of another maker",
+        )
+
+
 class Sampler:
     """Picks tokens under one set of parameters; holds no state.
 
@@ -94,7 +104,7 @@ class Sampler:
             window: what `window` gave for the tokens before it.
 
         Raises:
-            LocalspecError: the row holds something that is not a number.
+            NotNumbersError: the row holds something that is not a number.
         """
         row = self._adjusted(row, window)
         return pick_near(row, self.params, position) or self._candidates(row, position).pick()
@@ -106,7 +116,7 @@ class Sampler:
         row = self._adjusted(row, window)
         best = int(row.argmax())
         if isnan(row.item(best)):
-            raise _not_numbers()
+            raise NotNumbersError
         return best
 
     def candidates(self, row: Logits, position: int, window: list[int]) -> Candidates:
@@ -120,7 +130,7 @@ class Sampler:
     def _candidates(self, row: Logits, position: int) -> Candidates:
         params = self.params
         if isnan(row.max()):
-            raise _not_numbers()
+            raise NotNumbersError
         if params.temperature <= 0:
             ids = np.flatnonzero(row >= row.max() - np.float32(NEAR))
             logits = row[ids].astype(np.float64)
@@ -188,10 +198,3 @@ class Sampler:
             logits - n * np.float32(params.frequency_penalty) - np.float32(params.presence_penalty)
         )
         return row
-
-
-def _not_numbers() -> LocalspecError:
-    return LocalspecError(
-        "the model's output is not numbers (NaN): its file is damaged, or its numbers overflow here",
-        "pull it again, or try another quantization of the same model",
-    )

@@ -13,7 +13,7 @@ from huggingface_hub.file_download import repo_folder_name
 from localspec.errors import LocalspecError
 from localspec.sources import FileSource
 from localspec.store.faults import HubUnreachableError, hub_cache, hub_faults, not_here
-from localspec.store.names import choose, split_parts
+from localspec.store.names import choose, choose_head, split_parts
 from localspec.store.refs import HubFile, HubRepo
 
 MAIN = constants.DEFAULT_REVISION
@@ -37,10 +37,20 @@ def resolve(ref: HubFile | HubRepo, *, offline: bool = False, fresh: bool = Fals
     """
     if isinstance(ref, HubFile):
         return FileSource(repo=ref.repo, file=ref.file)
+    return resolve_with_head(ref, offline=offline, fresh=fresh)[0]
+
+
+def resolve_with_head(
+    ref: HubRepo, *, offline: bool = False, fresh: bool = False
+) -> tuple[FileSource, FileSource | None]:
+    """As `resolve`, and the file beside it that drafts for it, if there is one.
+
+    Raises: as `resolve`.
+    """
     offline = is_offline(offline)
     cached = _cached_choice(ref)
     if cached is not None and (offline or not fresh):
-        return FileSource(repo=ref.repo, file=cached)
+        return _with_head(ref, cached, cached_files(ref.repo))
     if offline:
         raise not_here([f"{ref.repo}:{ref.quant}" if ref.quant else ref.repo], [hub_cache()])
     try:
@@ -48,8 +58,8 @@ def resolve(ref: HubFile | HubRepo, *, offline: bool = False, fresh: bool = Fals
     except HubUnreachableError:
         if cached is None:
             raise
-        return FileSource(repo=ref.repo, file=cached)
-    return FileSource(repo=ref.repo, file=choose(ref.repo, files, ref.quant))
+        return _with_head(ref, cached, cached_files(ref.repo))
+    return _with_head(ref, choose(ref.repo, files, ref.quant), files)
 
 
 def list_files(repo: str) -> list[str]:
@@ -109,6 +119,11 @@ def parts_of(source: FileSource) -> tuple[FileSource, ...]:
 
 def _has_size(path: Path, size: int | None) -> bool:
     return path.is_file() and (size is None or path.stat().st_size == size)
+
+
+def _with_head(ref: HubRepo, target: str, files: list[str]) -> tuple[FileSource, FileSource | None]:
+    head = choose_head(files, target)
+    return FileSource(ref.repo, target), FileSource(ref.repo, head) if head else None
 
 
 def _cached_choice(ref: HubRepo) -> str | None:

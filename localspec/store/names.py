@@ -32,6 +32,12 @@ PREFERRED = (
 )
 """Which quantization is taken when none is named, best first: Q4_K_M is what laptops run."""
 
+_HEADS = ("mtp", "assistant", "eagle3", "dspark", "dflash")
+"""Names of heads, best first: those of a model's maker come before those trained by others."""
+
+_HEAD_QUANTS = ("Q8_0", "BF16", "F16", "F32")
+"""Which quantization of a head is taken, best first: it is small, and rounding costs agreement."""
+
 _SPLIT = re.compile(r"(?P<stem>.+)-(?P<no>\d{5})-of-(?P<count>\d{5})\.gguf", re.IGNORECASE)
 _QUANT = re.compile(
     r"(?:^|[-._])"
@@ -39,7 +45,7 @@ _QUANT = re.compile(
     r"(?=$|[-._])",
     re.IGNORECASE,
 )
-_BESIDE = "mmproj|mtp|assistant|eagle3|dflash|dspark|imatrix"
+_BESIDE = "|".join(("mmproj", "imatrix", *_HEADS))
 _SIDECAR = re.compile(
     rf"(?:{_BESIDE})[-._].*|.*[-._](?:{_BESIDE})(?:[-._].*)?",
     re.IGNORECASE,
@@ -100,6 +106,32 @@ def choose(repo: str, files: Iterable[str], quant: str | None) -> str:
             f"Name the file: {repo}/{fitting[0]}",
         )
     return fitting[0]
+
+
+def choose_head(files: Iterable[str], target: str) -> str | None:
+    """The file of a repo that drafts for its target, judged by names alone; None if there is none."""
+    present = sorted(file for file in files if file.lower().endswith(".gguf"))
+    heads = [f for f in present if f != target and _head_rank(f) is not None]
+    return min(heads, key=lambda f: (_head_rank(f), _head_quant_rank(f)), default=None)
+
+
+def _head_rank(file: str) -> int | None:
+    """Place among kinds of heads by a file's name and folders; None for what is no head.
+
+    A name with MTP in its middle is as often that of a whole model with the head inside, gigabytes of it.
+    """
+    *folders, name = file.lower().split("/")
+    words = re.split(r"[-._]", name.rsplit(".", 1)[0])
+    for rank, head in enumerate(_HEADS):
+        inside = head in words[1:-1] and head != "mtp"
+        if inside or head in (words[0], words[-1], *folders):
+            return rank
+    return None
+
+
+def _head_quant_rank(file: str) -> int:
+    quant = quant_of(file)
+    return _HEAD_QUANTS.index(quant) if quant in _HEAD_QUANTS else len(_HEAD_QUANTS)
 
 
 def _targets(files: Iterable[str]) -> list[str]:

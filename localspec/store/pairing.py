@@ -114,7 +114,9 @@ def sidecar_files(target: Path) -> list[Path]:
     """Files beside a target, or in an `MTP` folder there, that are called like drafters."""
     here = target.parent
     files = [path for folder in (here, here / "MTP") for path in sorted(folder.glob("*.gguf"))]
-    return [path for path in files if path != target and is_sidecar(path.name)]
+    return [
+        path for path in files if path != target and is_sidecar(path.relative_to(here).as_posix())
+    ]
 
 
 def _sidecars(target: Header) -> list[Candidate]:

@@ -37,6 +37,13 @@ def whole_numbers(name: str) -> Callable[[TinyModel], None]:
     return spoil
 
 
+def not_numbers(name: str) -> Callable[[TinyModel], None]:
+    def spoil(model: TinyModel) -> None:
+        model.tensors[name] = np.full_like(model.tensors[name], np.nan)
+
+    return spoil
+
+
 def with_key(key: str, value: int | list[int] | None) -> Callable[[TinyModel], None]:
     def spoil(model: TinyModel) -> None:
         assert key in model.metadata
@@ -51,6 +58,8 @@ def with_key(key: str, value: int | list[int] | None) -> Callable[[TinyModel], N
 def newer(model: TinyModel) -> None:
     model.architecture = "qwen99"
 
+
+_BRIEFLY = ["-n", "4", "--raw", "--threads", "1", "--temperature", "0"]
 
 Spoilt = tuple[str, Callable[[TinyModel], None]]
 
@@ -81,7 +90,7 @@ FILES: dict[str, tuple[Spoilt, str | Spoilt | None, set[int], str]] = {
     ),
     "a head with a tensor of another type": (
         ("qwen35", whole_numbers("blk.2.nextn.enorm.weight")),
-        None,
+        "mtp",
         {4},
         "target.gguf cannot be run: llama.cpp crashes on it",
     ),
@@ -96,6 +105,12 @@ FILES: dict[str, tuple[Spoilt, str | Spoilt | None, set[int], str]] = {
         ("qwen35-mtp", whole_numbers("blk.2.nextn.enorm.weight")),
         {4},
         "drafter.gguf cannot be run: llama.cpp crashes on it",
+    ),
+    "a head that computes no numbers": (
+        ("qwen35", sound),
+        ("qwen35-mtp", not_numbers("blk.2.nextn.enorm.weight")),
+        {4},
+        "drafter.gguf cannot draft: what it computes is not numbers (NaN)",
     ),
     "a head beside it, without a tensor": (
         ("gemma4", sound),
@@ -211,3 +226,36 @@ def test_the_command_refuses_it(tmp_path: Path, what: str) -> None:
     first, *hint = done.stderr.splitlines()
     assert first.startswith(f"error: {said}")
     assert len(hint) <= 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        whole_numbers("blk.2.nextn.enorm.weight"),
+        not_numbers("blk.2.nextn.enorm.weight"),
+        without("blk.2.nextn.hnorm"),
+    ],
+    ids=["crash", "no numbers", "no tensor"],
+)
+def test_a_head_that_was_only_found_is_left_out(
+    tmp_path: Path, spoil: Callable[[TinyModel], None]
+) -> None:
+    target = saved(tmp_path / "target.gguf", ("qwen35-without-mtp", sound))
+    saved(tmp_path / "mtp-target.gguf", ("qwen35-mtp", spoil))
+    answer = ["-m", "localspec", "run", *_BRIEFLY, "-m", target, "hi"]
+    plain = ran(*answer, "-d", "none", home=tmp_path / "home")
+    done = ran(*answer, home=tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == plain.stdout != ""
+    assert "Answering without the head that was found: mtp-target.gguf cannot" in done.stderr
+    assert "Leave it out: -d lookup" in done.stderr
+    assert ran(*answer, "-d", "mtp", home=tmp_path / "home").returncode == 6
+
+
+def test_a_head_of_the_target_itself_is_left_out_where_it_crashes(tmp_path: Path) -> None:
+    target = saved(tmp_path / "target.gguf", ("qwen35", whole_numbers("blk.2.nextn.enorm.weight")))
+    answer = ["-m", "localspec", "run", *_BRIEFLY, "-m", target, "hi"]
+    done = ran(*answer, home=tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout != ""
+    assert "Answering without the head that was found: target.gguf cannot" in done.stderr

@@ -6,6 +6,7 @@ import pytest
 from huggingface_hub import constants
 
 from localspec.errors import LocalspecError, NotFoundError
+from localspec.pair import choose, located, obtain, sources
 from localspec.sources import FileSource
 from localspec.store.hub import find_cached, parts_of, resolve
 from localspec.store.pull import fetch, locate
@@ -13,6 +14,7 @@ from localspec.store.refs import HubFile, HubRepo
 from localspec.store.wheels import wheel_store
 from tests.hub_server import FakeHub, Repo
 from tests.store.conftest import point_to
+from tests.tiny import TinyModels
 
 _Q4, _Q8 = "m-Q4_K_M.gguf", "m-Q8_0.gguf"
 
@@ -26,6 +28,30 @@ def repo(hub: FakeHub) -> HubRepo:
 def test_a_repo_name_means_the_preferred_file(repo: HubRepo) -> None:
     assert resolve(repo) == FileSource("org/m-GGUF", _Q4)
     assert resolve(HubRepo(repo.repo, "q8_0")) == FileSource("org/m-GGUF", _Q8)
+
+
+def test_a_head_comes_with_its_target(hub: FakeHub, tiny: TinyModels) -> None:
+    """And is found beside it, unless another drafter or none was asked for."""
+    target, head = tiny("gemma4").read_bytes(), tiny("gemma4-assistant").read_bytes()
+    hub.repos["org/g-GGUF"] = Repo({"g-F32.gguf": target, "MTP/g-F16.gguf": head})
+    pair = choose("org/g-GGUF")
+    assert [source.file for source in sources(pair)] == ["g-F32.gguf", "MTP/g-F16.gguf"]
+    with pytest.raises(NotFoundError, match="not on this machine"):
+        located(pair)
+    list(obtain(pair))
+    hub.seen.clear()
+    found = located(choose("org/g-GGUF"))
+    assert found.drafter is not None and found.drafter.read_bytes() == head
+    assert not found.asked
+    assert located(choose("org/g-GGUF", "none")).drafter is None
+    assert hub.seen == []
+
+
+def test_a_head_that_does_not_fit_is_not_used(hub: FakeHub, tiny: TinyModels) -> None:
+    target, head = tiny("llama").read_bytes(), tiny("gemma4-assistant").read_bytes()
+    hub.repos["org/g-GGUF"] = Repo({"g-F32.gguf": target, "mtp-g-F16.gguf": head})
+    list(obtain(choose("org/g-GGUF")))
+    assert located(choose("org/g-GGUF")).drafter is None
 
 
 def test_a_file_needs_no_question(hub: FakeHub) -> None:

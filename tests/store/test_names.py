@@ -3,7 +3,7 @@
 import pytest
 
 from localspec.errors import NotFoundError, UsageError
-from localspec.store.names import choose, is_sidecar, quant_of, split_parts
+from localspec.store.names import choose, choose_head, is_sidecar, quant_of, split_parts
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,22 @@ def test_all_parts_of_a_split_model_in_order() -> None:
 def test_files_beside_a_target_are_no_targets(file: str) -> None:
     assert is_sidecar(file)
     assert choose("org/name", [file, "model-Q2_K.gguf"], None) == "model-Q2_K.gguf"
+
+
+@pytest.mark.parametrize(
+    ("files", "head"),
+    [
+        (["mtp-m-F16.gguf", "mtp-m-Q8_0.gguf", "eagle3-m.gguf"], "mtp-m-Q8_0.gguf"),
+        (["mmproj-F16.gguf", "MTP/m-Q4_0.gguf", "m.imatrix.gguf"], "MTP/m-Q4_0.gguf"),
+        (["Qwen3-4B-DFlash.Q8_0.gguf", "notes-mtp.txt"], "Qwen3-4B-DFlash.Q8_0.gguf"),
+        (["m-Q4_K_M-mtp.gguf"], "m-Q4_K_M-mtp.gguf"),
+        (["m-MTP-Q4_K_M.gguf"], None),
+        (["m-Q8_0.gguf"], None),
+    ],
+)
+def test_a_repo_may_hold_a_head_for_its_target(files: list[str], head: str | None) -> None:
+    assert choose_head([*files, "m-Q2_K.gguf"], "m-Q2_K.gguf") == head
+    assert choose_head(files[:1], files[0]) is None
 
 
 def test_a_target_is_no_sidecar() -> None:

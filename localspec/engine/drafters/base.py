@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localspec.batch import Batch
+from localspec.engine.sampling import NotNumbersError
+from localspec.errors import LocalspecError
 
 if TYPE_CHECKING:
     from localspec.engine.sequence import Sequence
@@ -70,10 +72,16 @@ class Draft:
         Args:
             row: logits, shape (n_vocab of the target,).
             confidence: of the drafter's own making; None takes the pick's probability.
+
+        Raises:
+            NoDraftError: the row holds something that is not a number.
         """
         s = self.sequence
         window = s.sampler.window(s.tokens, self.tokens)
-        pick = s.sampler.pick(row, len(s.tokens) + len(self.tokens), window)
+        try:
+            pick = s.sampler.pick(row, len(s.tokens) + len(self.tokens), window)
+        except NotNumbersError as error:
+            raise NoDraftError from error
         own = pick.probability if confidence is None else confidence
         self.propose(pick.token, own, (pick.second, pick.second_probability))
 
@@ -81,6 +89,16 @@ class Draft:
         """Leave the first `n` proposals to be verified."""
         self.spare_tokens, self.spare_confidences = self.tokens[n:], self.confidences[n:]
         del self.tokens[n:], self.confidences[n:]
+
+
+class NoDraftError(LocalspecError):
+    """A drafter's row of logits holds something that is not a number."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The drafter's output is not numbers (NaN): its file was made wrongly, or is for another target.",
+            "Answer without it: -d lookup",
+        )
 
 
 class Drafter(Protocol):
