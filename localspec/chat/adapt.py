@@ -1,124 +1,34 @@
-"""What turns a template can take, found by rendering, and messages changed to what it takes.
+"""Messages changed to what a template takes.
 
 Some templates refuse a system turn, demand that user and assistant alternate, or want content as a
-list of parts; some do neither and print nothing. Nothing said may get lost, so what a template does
-not print as it is, it gets in another form. This file knows no model names; `template.py` calls it
-before each rendering.
+list of parts; some know no tools. Nothing said may get lost, so what a template does not print as it is
+(`abilities.py`), it gets in another form. `template.py` calls this before each rendering.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
 
-from localspec.errors import LocalspecError, UnsupportedFileError
-from localspec.messages import Message
+from localspec.chat.abilities import Abilities
+from localspec.chat.turns import (
+    Turn,
+    calls_of,
+    function_of,
+    parsed_arguments,
+    plain_turn,
+    written_arguments,
+)
 
-Turn = dict[str, object]
-"""One message as templates see it: "role", "content" and further keys of OpenAI's shape."""
-
-Render = Callable[[Sequence[Turn], bool], str]
-"""Renders turns as they are; the flag asks for the generation prompt."""
-
-_SYSTEM, _SYSTEM_2 = "qzsysone", "qzsystwo"
-_USER, _USER_2 = "qzaskone", "qzasktwo"
-_REPLY, _REPLY_2 = "qzsayone", "qzsaytwo"
-_THOUGHT = "qzthought"
-
-
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """What a template prints without loss or complaint.
-
-    Attributes:
-        parts: content must be a list of parts, text is not printed.
-        thought_parts: an earlier thought must be a part of the content.
-        system: a system turn at the start.
-        later_system: a system turn after others.
-        assistant_first: a conversation that the assistant begins.
-        repeats: roles that may speak twice in a row.
-    """
-
-    parts: bool = False
-    thought_parts: bool = False
-    system: bool = True
-    later_system: bool = True
-    assistant_first: bool = True
-    repeats: frozenset[str] = frozenset(("system", "user", "assistant"))
-
-
-def find_abilities(render: Render) -> Abilities:
-    """Try out a template with short conversations.
-
-    Raises:
-        UnsupportedFileError: rendering takes too much time or memory.
-    """
-
-    def prints(turns: Sequence[Turn], *words: str, prompt: bool = True) -> bool:
-        try:
-            text = render(turns, prompt)
-        except UnsupportedFileError:
-            raise
-        except LocalspecError:
-            return False
-        return all(word in text and not _is_quoted(word, text) for word in words)
-
-    parts = not prints([_turn("user", _USER)], _USER)
-    if parts and not prints([_turn("user", _USER, parts=True)], _USER):
-        # It cannot even print this: the rendering of real messages will say why.
-        return Abilities()
-
-    def takes(*turns: tuple[str, str]) -> bool:
-        made = [_turn(role, content, parts=parts) for role, content in turns]
-        return prints(made, *(content for _, content in turns))
-
-    ask, reply, ask_2 = ("user", _USER), ("assistant", _REPLY), ("user", _USER_2)
-    system, system_2 = ("system", _SYSTEM), ("system", _SYSTEM_2)
-    repeats = {
-        "system": takes(system, system_2, ask),
-        "user": takes(ask, ask_2),
-        "assistant": takes(ask, reply, ("assistant", _REPLY_2), ask_2),
-    }
-    has_system = takes(system, ask)
-    return Abilities(
-        parts=parts,
-        thought_parts=_wants_thought_parts(prints, parts),
-        system=has_system,
-        later_system=has_system and takes(system, ask, reply, system_2, ask_2),
-        assistant_first=takes(reply, ask),
-        repeats=frozenset(role for role, allowed in repeats.items() if allowed),
-    )
-
-
-def _is_quoted(word: str, text: str) -> bool:
-    """True where a list of parts was printed as a list, which is no text for a model."""
-    return f"'{word}'" in text or f'"{word}"' in text
-
-
-def _wants_thought_parts(prints: Callable[..., bool], parts: bool) -> bool:
-    ask = _turn("user", _USER, parts=parts)
-    reply: Turn = {"role": "assistant", "content": _REPLY, "reasoning_content": _THOUGHT}
-    as_key = [ask, _shaped(reply, Abilities(parts=parts))]
-    as_part = [ask, _shaped(reply, Abilities(thought_parts=True))]
-    return not prints(as_key, _THOUGHT, prompt=False) and prints(
-        as_part, _THOUGHT, _REPLY, prompt=False
-    )
-
-
-def to_turn(message: Message) -> Turn:
-    """A message as templates expect it; a thought goes under both names in use."""
-    turn: Turn = {"role": message.role, "content": message.content}
-    if message.reasoning:
-        turn |= {"reasoning_content": message.reasoning, "thinking": message.reasoning}
-    return turn
+_ID_LENGTH = 9
 
 
 def adapt(turns: Sequence[Turn], able: Abilities) -> list[Turn]:
     """The same conversation in turns the template can take. The input is not changed."""
-    made = _fold_system(turns, able)
+    made = _fold_system([_called(turn, able) for turn in turns], able)
     made = _merge_repeats(made, able)
     if not able.assistant_first:
         first = next((i for i, turn in enumerate(made) if turn["role"] != "system"), 0)
         if made and made[first]["role"] == "assistant":
-            made.insert(first, _turn("user", ""))
+            made.insert(first, plain_turn("user", ""))
     return [_shaped(turn, able) for turn in made]
 
 
@@ -134,12 +44,36 @@ def _fold_system(turns: Sequence[Turn], able: Abilities) -> list[Turn]:
         if pending and turn["role"] == "user":
             turn = {**turn, "content": "\n".join([*pending, str(turn["content"])])}
         elif pending:
-            made.append(_turn("user", "\n".join(pending)))
+            made.append(plain_turn("user", "\n".join(pending)))
         pending = []
         made.append(turn)
     if pending:
-        made.append(_turn("user", "\n".join(pending)))
+        made.append(plain_turn("user", "\n".join(pending)))
     return made
+
+
+def one_call_a_turn(turns: Sequence[Turn]) -> list[Turn]:
+    """Each call in a turn of its own, with its answer after it, for templates that take or print but one."""
+    made: list[Turn] = []
+    waiting: list[Turn] = []
+    for turn in turns:
+        if turn["role"] != "tool":
+            made += waiting
+            waiting = []
+        calls = calls_of(turn)
+        if len(calls) > 1:
+            first, *rest = ({**turn, "tool_calls": [call]} for call in calls)
+            made.append(first)
+            waiting = [{"role": turn["role"], **_only_calls(later)} for later in rest]
+        elif turn["role"] == "tool" and made and made[-1]["role"] == "tool" and waiting:
+            made += [waiting.pop(0), turn]
+        else:
+            made.append(turn)
+    return made + waiting
+
+
+def _only_calls(turn: Turn) -> Turn:
+    return {"content": "", "tool_calls": turn["tool_calls"]}
 
 
 def _merge_repeats(turns: Sequence[Turn], able: Abilities) -> list[Turn]:
@@ -180,5 +114,33 @@ def _shaped(turn: Turn, able: Abilities) -> Turn:
     return turn
 
 
-def _turn(role: str, content: str, parts: bool = False) -> Turn:
-    return {"role": role, "content": [{"type": "text", "text": content}] if parts else content}
+def _called(turn: Turn, able: Abilities) -> Turn:
+    """Calls and answers of tools in the form that the template prints."""
+    calls = calls_of(turn)
+    if turn["role"] == "tool":
+        return {**turn, "tool_call_id": _id(turn.get("tool_call_id"), able)}
+    if not calls:
+        return turn
+    made = [
+        {
+            **call,
+            "id": _id(call.get("id"), able),
+            "function": {**function_of(call), "arguments": _arguments(call, able)},
+        }
+        for call in calls
+    ]
+    # a template that adds the content to the calls finds text
+    return {**turn, "content": turn.get("content") or "", "tool_calls": made}
+
+
+def _arguments(call: Turn, able: Abilities) -> object:
+    arguments = function_of(call).get("arguments")
+    return written_arguments(arguments) if able.argument_text else parsed_arguments(arguments)
+
+
+def _id(call_id: object, able: Abilities) -> object:
+    """An id as the template takes it; calls and answers of one id still have one."""
+    text = str(call_id or "")
+    if not able.short_ids or (len(text) == _ID_LENGTH and text.isalnum()):
+        return call_id
+    return hashlib.sha256(text.encode()).hexdigest()[:_ID_LENGTH]

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-from localspec.chat.adapt import Turn
 from localspec.chat.template import ChatTemplate
+from localspec.chat.turns import Turn
 from localspec.errors import LocalspecError, UnsupportedFileError
 
 _TAG = r"(?:<[^<>\s]{1,60}>|\[[^\[\]\s]{1,60}\]|◁[^◁▷\s]{1,60}▷)"

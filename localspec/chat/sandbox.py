@@ -19,7 +19,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, LoopControlExtension
 from jinja2.filters import do_indent, make_attrgetter
 from jinja2.parser import Parser
-from jinja2.runtime import Context
+from jinja2.runtime import ChainableUndefined, Context, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
@@ -43,6 +43,19 @@ class QuietNamespace(Namespace):
 
     def __repr__(self) -> str:
         return "<Namespace>"
+
+
+class QuietUndefined(ChainableUndefined):
+    """A name that nothing was given for: empty text and an empty list, whatever is asked of it.
+
+    llama.cpp is as lenient, and published templates were made for it.
+    """
+
+    def __add__(self, other: object) -> object:  # type: ignore[override]
+        return other
+
+    def __radd__(self, other: object) -> object:  # type: ignore[override]
+        return other
 
 
 class GenerationTag(Extension):
@@ -119,6 +132,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             trim_blocks=True,
             lstrip_blocks=True,
             optimized=False,
+            undefined=QuietUndefined,
             extensions=[LoopControlExtension, GenerationTag],
         )
         # Jinja computes some constants while it compiles; this is their budget.
@@ -140,6 +154,15 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             raise TemplateSyntaxError("it is far too long", 1)
         tree = _Checks().visit(self.parse(source))
         return Template.from_code(self, self.compile(tree), self.make_globals(None))
+
+    def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
+        """Also lists may be changed item by item: all that a template sees is its own copy."""
+        changes = isinstance(obj, list) and attr in ("append", "insert", "pop")
+        return changes or super().is_safe_attribute(obj, attr, value)
+
+    def unsafe_undefined(self, obj: object, attribute: str) -> Undefined:
+        """What may not be seen is an error, and no name that nothing was given for."""
+        raise SecurityError(f"access to {attribute} of a {type(obj).__name__} is not safe")
 
     def concat(self, parts: Iterable[str]) -> str:
         """How compiled templates join what they printed."""
@@ -261,7 +284,11 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     ) -> str:
         self.budget.number(indent)
         encoder = json.JSONEncoder(
-            ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+            ensure_ascii=ensure_ascii,
+            indent=indent,
+            separators=separators,
+            sort_keys=sort_keys,
+            default=_undefined_to_null,
         )
         return self.budget.join(encoder.iterencode(value))
 
@@ -300,6 +327,11 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
 def _raise_exception(message: str) -> None:
     raise TemplateError(message)
+
+
+def _undefined_to_null(value: object) -> None:
+    if not isinstance(value, Undefined):
+        raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def _plain(value: object) -> str:

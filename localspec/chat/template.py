@@ -5,6 +5,7 @@ The template is Jinja from the GGUF (or a named one of ours). It is rendered in 
 and asks `starts_with_bos` whether the tokenizer may still add the beginning-of-sequence token.
 """
 
+import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -12,11 +13,13 @@ from functools import cached_property
 
 import jinja2
 
-from localspec.chat.adapt import Abilities, Turn, adapt, find_abilities, to_turn
+from localspec.chat.abilities import Abilities, find_abilities
+from localspec.chat.adapt import adapt, one_call_a_turn
 from localspec.chat.budget import Budget, weight
 from localspec.chat.sandbox import BoundedEnvironment
+from localspec.chat.turns import Turn, to_tool, to_turn
 from localspec.errors import LocalspecError, UnsupportedFileError
-from localspec.messages import Message
+from localspec.messages import Message, ToolSpec
 
 _HINT = "Send the prompt without the template: add --raw"
 
@@ -77,6 +80,7 @@ class ChatTemplate:
         self,
         messages: Sequence[Message],
         *,
+        tools: Sequence[ToolSpec] = (),
         add_generation_prompt: bool = True,
         extras: Mapping[str, object] | None = None,
     ) -> str:
@@ -84,6 +88,7 @@ class ChatTemplate:
 
         Args:
             messages: the conversation, oldest first.
+            tools: what the model may call.
             add_generation_prompt: end with what opens the assistant's turn.
             extras: further variables. `enable_thinking` is True unless given here.
 
@@ -92,17 +97,28 @@ class ChatTemplate:
             UnsupportedFileError: rendering takes too much time or memory.
         """
         turns = [to_turn(message) for message in messages]
-        return self.render_turns(turns, add_generation_prompt=add_generation_prompt, extras=extras)
+        if not self.abilities.parallel_calls:
+            turns = one_call_a_turn(turns)
+        return self.render_turns(
+            turns,
+            tools=[to_tool(spec) for spec in tools],
+            add_generation_prompt=add_generation_prompt,
+            extras=extras,
+        )
 
     def render_turns(
         self,
         turns: Sequence[Turn],
         *,
+        tools: Sequence[Mapping[str, object]] = (),
         add_generation_prompt: bool = True,
         extras: Mapping[str, object] | None = None,
     ) -> str:
-        """`render` for messages already in the shape that templates see."""
+        """`render` for messages and tools already in the shape that templates see."""
         kept = [{key: value for key, value in turn.items() if value is not None} for turn in turns]
+        if tools:
+            # left out where there are none: some templates take null for a list
+            extras = {**(extras or {}), "tools": tools}
         return self._render(adapt(kept, self.abilities), add_generation_prompt, extras)
 
     def starts_with_bos(self, rendered: str) -> bool:
@@ -129,6 +145,8 @@ class ChatTemplate:
             "messages": turns,
             "add_generation_prompt": add_generation_prompt,
         }
+        # a template may add to lists
+        variables = copy.deepcopy(variables)
         # Only counts: the messages are the user's, and not what the limits are for.
         size = weight([*variables.items()], 1 << 62)
         with self._lock:

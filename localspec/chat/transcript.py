@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NoReturn, cast, get_args
 
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
-from localspec.messages import Message, Role
+from localspec.messages import Message, Role, ToolCall
 
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _MOST_BYTES = 64_000_000
-_KNOWN_KEYS = frozenset(("role", "content", *_REASONING_KEYS))
+_KNOWN_KEYS = frozenset(("role", "content", "tool_calls", "tool_call_id", "name", *_REASONING_KEYS))
 
 
 def save(path: Path, messages: Sequence[Message]) -> None:
@@ -26,12 +26,7 @@ def save(path: Path, messages: Sequence[Message]) -> None:
         NotFoundError: the folder does not exist.
         LocalspecError: the file cannot be written.
     """
-    turns = []
-    for message in messages:
-        turn = {"role": message.role, "content": message.content}
-        if message.reasoning:
-            turn["reasoning_content"] = message.reasoning
-        turns.append(turn)
+    turns = [_as_openai(message) for message in messages]
     text = json.dumps({"messages": turns}, indent=2, ensure_ascii=False) + "\n"
     try:
         data = text.encode("utf-8")
@@ -87,6 +82,26 @@ def load(path: Path) -> list[Message]:
     return [_message(path, f"message {i}", turn) for i, turn in enumerate(turns, 1)]
 
 
+def _as_openai(message: Message) -> dict[str, object]:
+    turn: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.reasoning:
+        turn["reasoning_content"] = message.reasoning
+    if message.tool_calls:
+        turn["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in message.tool_calls
+        ]
+    if message.tool_name:
+        turn["name"] = message.tool_name
+    if message.tool_call_id:
+        turn["tool_call_id"] = message.tool_call_id
+    return turn
+
+
 def _replace(path: Path, data: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
@@ -115,7 +130,43 @@ def _message(path: Path, where: str, turn: object) -> Message:
     reasoning = next((turn[key] for key in _REASONING_KEYS if turn.get(key)), None)
     if reasoning is not None and not isinstance(reasoning, str):
         _refuse(path, f"the reasoning of {where} is not text")
-    return Message(cast("Role", role), _content(path, where, turn.get("content")), reasoning)
+    return Message(
+        cast("Role", role),
+        _content(path, where, turn.get("content")),
+        reasoning,
+        _calls(path, where, turn.get("tool_calls")),
+        _name(path, where, turn, "name"),
+        _name(path, where, turn, "tool_call_id"),
+    )
+
+
+def _calls(path: Path, where: str, calls: object) -> tuple[ToolCall, ...]:
+    if not calls:
+        return ()
+    if not isinstance(calls, list):
+        _refuse(path, f"the tool calls of {where} are no list")
+    return tuple(_call(path, where, call) for call in calls)
+
+
+def _call(path: Path, where: str, call: object) -> ToolCall:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        _refuse(path, f'a tool call of {where} has no "function"')
+    name, arguments = function.get("name"), function.get("arguments")
+    if not isinstance(name, str) or not name:
+        _refuse(path, f"a tool call of {where} has no name")
+    if isinstance(arguments, dict):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    if not isinstance(arguments, str):
+        _refuse(path, f"the arguments of a tool call of {where} are neither text nor an object")
+    return ToolCall(name, arguments, _name(path, f"a tool call of {where}", call, "id"))
+
+
+def _name(path: Path, where: str, turn: dict[str, object], key: str) -> str:
+    value = turn.get(key) or ""
+    if not isinstance(value, str):
+        _refuse(path, f'"{key}" of {where} is not text')
+    return value
 
 
 def _content(path: Path, where: str, content: object) -> str:

@@ -1,11 +1,15 @@
 """Messages a template cannot take as they are reach it in another form; none is lost."""
 
+import json
+import re
+from dataclasses import replace
+
 import pytest
 
-from localspec.chat.adapt import find_abilities
+from localspec.chat.abilities import find_abilities
 from localspec.chat.template import ChatTemplate
 from localspec.errors import LocalspecError, UnsupportedFileError
-from localspec.messages import Message
+from localspec.messages import Message, ToolCall
 
 PLAIN = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
 NO_SYSTEM = (
@@ -103,10 +107,66 @@ def test_a_template_that_takes_too_long_is_tried_once() -> None:
     """Each further try would take as long."""
     tried: list[object] = []
 
-    def slow(turns: object, _prompt: bool) -> str:
+    def slow(turns: object, _prompt: bool, _extras: object) -> str:
         tried.append(turns)
         raise UnsupportedFileError("too long")
 
     with pytest.raises(UnsupportedFileError):
         find_abilities(slow)
     assert len(tried) == 1
+
+
+CALLS_AS = (
+    "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% for c in m.tool_calls %}<{{ c.id }} "
+    + "{{ c.function.name }} FORM>{% endfor %}{% endfor %}"
+    + "{% for t in tools %}{{ t.function.name }}{% endfor %}"
+)
+OBJECTS = CALLS_AS.replace("FORM", "{{ c.function.arguments | tojson }}")
+TEXTS = CALLS_AS.replace("FORM", "{{ c.function.arguments }}")
+SHORT_IDS = (
+    "{% for m in messages %}{% for c in m.tool_calls %}{% if c.id | length != 9 %}"
+    "{{ raise_exception('nine letters') }}{% endif %}{% endfor %}{% endfor %}" + OBJECTS
+)
+ONE_CALL = (
+    "{% for m in messages %}{% if m.tool_calls and m.tool_calls | length > 1 %}"
+    "{{ raise_exception('one call') }}{% endif %}{% endfor %}" + OBJECTS
+)
+TALK = [
+    ASK,
+    Message(
+        "assistant", "", tool_calls=(ToolCall("f", '{"a": "é"}', "x-1"), ToolCall("g", "{}", "x-2"))
+    ),
+    Message("tool", "R", tool_name="f", tool_call_id="x-1"),
+    Message("tool", "S", tool_name="g", tool_call_id="x-2"),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (OBJECTS, '[user]U[assistant]<x-1 f {"a": "é"}><x-2 g {}>[tool]R[tool]S'),
+        (TEXTS, '[user]U[assistant]<x-1 f {"a": "é"}><x-2 g {}>[tool]R[tool]S'),
+        (ONE_CALL, '[user]U[assistant]<x-1 f {"a": "é"}>[tool]R[assistant]<x-2 g {}>[tool]S'),
+    ],
+)
+def test_calls_come_in_the_form_that_is_printed(source: str, expected: str) -> None:
+    assert ChatTemplate(source, "", "").render(TALK) == expected
+
+
+def test_ids_that_a_template_refuses_are_replaced_alike() -> None:
+    source = (
+        SHORT_IDS + "{% for m in messages if m.role == 'tool' %}({{ m.tool_call_id }}){% endfor %}"
+    )
+    text = ChatTemplate(source, "", "").render(TALK)
+    ids = re.findall(r"<(\w{9}) ", text)
+    assert len(set(ids)) == 2
+    assert text.endswith("".join(f"({i})" for i in ids))
+    kept = [replace(TALK[1], tool_calls=(ToolCall("f", "{}", "abcdefgh1"),))]
+    assert "<abcdefgh1 f {}>" in ChatTemplate(source, "", "").render([ASK, *kept])
+
+
+def test_arguments_that_are_no_object_stay_as_they_were_written() -> None:
+    for written in ("{broken", "[1]", "3", ""):
+        talk = [ASK, Message("assistant", "", tool_calls=(ToolCall("f", written),))]
+        shown = json.dumps(written) if written else "{}"
+        assert f"f {shown}>" in ChatTemplate(OBJECTS, "", "").render(talk)

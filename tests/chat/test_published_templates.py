@@ -4,7 +4,6 @@ The data belong to the makers of the models and are no part of the tree. Where t
 the checkout, these tests do not run.
 """
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from localspec.chat.format import ChatFormat, Markers
 from localspec.chat.parser import ReplyParser
 from localspec.chat.template import ChatTemplate
 from localspec.messages import Message
+from tests.chat.cases import outcome, read_cases
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "chat"
 # Printing a list of parts as Python writes it is a slip of that template; we hand over the text.
@@ -25,16 +25,13 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not
 
 def cases(name: str) -> list[Any]:
     path = DATA / name
-    if not path.is_file():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return read_cases(path) if path.is_file() else []
 
 
 RENDERINGS = cases("render_open.jsonl")
 TALKS = [
     c for c in RENDERINGS if not any("tool_calls" in m for m in c["messages"]) and not c["tools"]
 ]
-CALLS = [c for c in RENDERINGS if c not in TALKS]
 
 
 def template_of(case: Any) -> ChatTemplate:
@@ -68,22 +65,13 @@ def test_a_conversation_is_rendered_as_its_maker_meant_it(case: Any) -> None:
     assert (got == case["prompt"]) != (case["id"] in SLIPS)
 
 
-@pytest.mark.parametrize("case", CALLS, ids=lambda c: c["id"])
-def test_turns_with_calls_are_rendered_too(case: Any) -> None:
-    """Given as templates see them: arguments as objects, content never missing."""
-    turns = [dict(m) for m in case["messages"]]
-    for turn in turns:
-        turn["content"] = turn.get("content") or ""
-        turn["thinking"] = turn.get("reasoning_content")
-        for call in turn.get("tool_calls", []):
-            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
-    extras = {"enable_thinking": case["enable_thinking"], **case["chat_template_kwargs"]}
-    if case["tools"]:
-        extras["tools"] = case["tools"]
-    got = template_of(case).render_turns(
-        turns, add_generation_prompt=case["add_generation_prompt"], extras=extras
-    )
-    assert got == case["prompt"]
+@pytest.mark.parametrize("case", RENDERINGS, ids=lambda c: c["id"])
+def test_a_conversation_in_openais_shape_is_rendered_too(case: Any) -> None:
+    """Tools and calls with it: arguments come as text, and the content of a call may be missing."""
+    found = outcome(case, [DATA / "templates"])
+    assert found.kind == "render"
+    assert found.got == found.expected
+    assert found.ok
 
 
 MARKERS = {

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from localspec.chat.template import ChatTemplate
+from localspec.chat.turns import Turn
 from localspec.errors import LocalspecError, UnsupportedFileError
-from localspec.messages import Message
+from localspec.messages import Message, ToolSpec
 
 NOON = datetime(2025, 3, 14, 12, 0, tzinfo=UTC)
 ASK = [Message("user", "hi")]
@@ -109,7 +110,6 @@ def test_the_words_of_a_template_that_refuses_reach_the_user() -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("{{ nothing.at_all }}", "'nothing' is undefined"),
         ("{{ 1 / 0 }}", "division by zero"),
         ("{{ 1 + 'a' }}", "unsupported operand"),
         ("{{ messages | tojson(indent={}) }}", "JSONEncoder|sequence|can't|must"),
@@ -121,12 +121,38 @@ def test_any_fault_while_rendering_is_one_error(source: str, words: str) -> None
         rendered(source)
 
 
+def test_a_template_may_change_lists_of_its_own() -> None:
+    """Templates made for llama.cpp keep what they found in lists; what they are given is a copy."""
+    turns: list[Turn] = [{"role": "user", "content": "hi"}]
+    source = (
+        "{% set ids = [] %}{% for m in messages %}{% set _ = ids.append(m.role) %}{% endfor %}"
+        "{% set _ = ids.insert(0, 'first') %}{{ ids.pop(0) }}{{ ids | join }}{% set _ = messages.pop() %}"
+    )
+    assert ChatTemplate(source, "", "").render_turns(turns) == "firstuser"
+    assert turns == [{"role": "user", "content": "hi"}]
+
+
+def test_names_that_nothing_was_given_for_are_empty() -> None:
+    """llama.cpp lets them be, and some published templates have them."""
+    source = (
+        "{{ no.such.thing }}<{{ 'a' + x.y + 'b' }}{% for f in fs %}f{% endfor %}>{{ z | tojson }}"
+    )
+    assert rendered(source) == "<ab>null"
+
+
+def test_tools_reach_the_template_and_none_are_none() -> None:
+    source = "{% if tools is defined %}{{ tools[0].function.name }}{{ tools | length }}{% endif %}"
+    template = ChatTemplate(source, "", "")
+    spec = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
+    assert template.render(ASK, tools=[spec]) == "look1"
+    assert template.render(ASK) == ""
+
+
 def test_a_template_cannot_leave_its_sandbox_or_change_the_conversation() -> None:
     for source in (
         "{{ ''.__class__.__mro__ }}",
-        "{{ messages.append(1) }}",
+        "{{ messages.extend(messages) }}",
         "{{ messages[0].update({'role': 'system'}) }}",
-        "{{ (messages | attr('pop'))() }}",
         "{{ '{0.__class__.__mro__}'.format(1) }}",
     ):
         with pytest.raises(LocalspecError):

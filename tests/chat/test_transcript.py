@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from localspec.chat import transcript
 from localspec.errors import LocalspecError, NotFoundError, UnsupportedFileError
-from localspec.messages import Message
+from localspec.messages import Message, ToolCall
 
 TALK = [
     Message("system", "Be brief."),
     Message("user", "What is 2 + 2? 😀\n"),
     Message("assistant", "4", "Two and two."),
+    Message("assistant", "", tool_calls=(ToolCall("add", '{"a": 2}', "c1"), ToolCall("now", "{}"))),
+    Message("tool", "4", tool_name="add", tool_call_id="c1"),
 ]
 
 
@@ -27,6 +29,19 @@ def test_what_is_saved_is_in_the_shape_of_openais_messages(tmp_path: Path) -> No
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "What is 2 + 2? 😀\n"},
             {"role": "assistant", "content": "4", "reasoning_content": "Two and two."},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {"name": "add", "arguments": '{"a": 2}'},
+                    },
+                    {"id": "", "type": "function", "function": {"name": "now", "arguments": "{}"}},
+                ],
+            },
+            {"role": "tool", "content": "4", "name": "add", "tool_call_id": "c1"},
         ]
     }
     assert transcript.load(path) == TALK
@@ -141,7 +156,14 @@ def test_what_other_tools_write_is_read(
         ('[{"role": "user", "content": 3}]', "neither text nor a list"),
         ('[{"role": "user", "content": [{"type": "image_url"}]}]', "part of type 'image_url'"),
         ('[{"role": "user", "content": ["a"]}]', "only text"),
-        ('[{"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}]', '"tool_calls"'),
+        ('[{"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}]', 'no "function"'),
+        ('[{"role": "assistant", "tool_calls": [{"function": {}}]}]', "has no name"),
+        (
+            '[{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": 3}}]}]',
+            "neither text nor an object",
+        ),
+        ('[{"role": "assistant", "tool_calls": {"a": 1}}]', "are no list"),
+        ('[{"role": "tool", "content": "", "tool_call_id": 3}]', '"tool_call_id" of message 1'),
         ('[{"role": "assistant", "reasoning_content": 3}]', "reasoning of message 1"),
         ("[" * 200_000, "nested too deeply"),
         ("[" + "9" * 5000 + "]", "number that is far too long"),
