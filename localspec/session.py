@@ -11,7 +11,8 @@ from pathlib import Path
 from localspec.chat import transcript
 from localspec.chat.detokenize import Utf8Stream
 from localspec.chat.format import ChatFormat
-from localspec.chat.parser import Piece, ReplyParser
+from localspec.chat.pieces import CallPiece, Piece
+from localspec.chat.reply import Reader, reader_of
 from localspec.chat.stops import StopStrings
 from localspec.engine.loop import Round
 from localspec.engine.sampling import Sampler
@@ -55,7 +56,7 @@ _LONG = 32
 class _Reply:
     """An answer on its way from ids to text."""
 
-    parser: ReplyParser
+    reader: Reader
     stops: StopStrings
     utf8: Utf8Stream = field(default_factory=Utf8Stream)
     ids: list[int] = field(default_factory=list)
@@ -67,23 +68,26 @@ class _Reply:
     def feed(self, data: bytes, drafted: bool) -> list[AnswerEvent]:
         """Take the bytes of one token."""
         text, self.stopped = self.stops.feed(self.utf8.feed(data))
-        return self._deltas(self.parser.feed(text, drafted))
+        return self._deltas(self.reader.feed(text, drafted))
 
     def finish(self) -> list[AnswerEvent]:
         """Give out what was held back."""
-        pieces: list[Piece] = []
+        pieces: list[Piece | CallPiece] = []
         if not self.stopped:
             text, self.stopped = self.stops.feed(self.utf8.finish())
-            pieces = self.parser.feed(text + ("" if self.stopped else self.stops.finish()))
-        return self._deltas(pieces + self.parser.finish())
+            pieces = self.reader.feed(text + ("" if self.stopped else self.stops.finish()))
+        return self._deltas(pieces + self.reader.finish())
 
     def message(self) -> Message:
         """The answer as a turn of the conversation."""
         return Message("assistant", "".join(self.text), "".join(self.reasoning) or None)
 
-    def _deltas(self, pieces: list[Piece]) -> list[AnswerEvent]:
+    def _deltas(self, pieces: list[Piece | CallPiece]) -> list[AnswerEvent]:
         deltas: list[AnswerEvent] = []
         for piece in pieces:
+            if isinstance(piece, CallPiece):
+                # no tools were given, so this is a call that nobody can answer
+                continue
             if piece.kind == "text":
                 self.text.append(piece.text)
                 deltas.append(TextDelta(piece.text, piece.drafted))
@@ -166,8 +170,8 @@ class Session:
         """Continue a text as it is, without a template and outside the conversation."""
         self._check_length(prompt)
         tokens = self.runtime.vocab.tokenize(prompt, add_bos=True, parse_special=True)
-        parser = ReplyParser(ChatFormat())
-        yield from self._run(tokens, _Reply(parser, StopStrings(self._limits.stops)))
+        reader = reader_of(ChatFormat())
+        yield from self._run(tokens, _Reply(reader, StopStrings(self._limits.stops)))
 
     def reset(self) -> None:
         """Forget the conversation and its figures; the system prompt stays."""
@@ -195,8 +199,9 @@ class Session:
         template, form = self.runtime.chat()
         prompt = template.render(self._with_system())
         tokens = self._tokenize(prompt, add_bos=not template.starts_with_bos(prompt))
-        parser = ReplyParser(form, form.starts_in_reasoning(prompt))
-        reply = _Reply(parser, StopStrings(self._limits.stops))
+        reader = reader_of(form)
+        reader.feed(form.opened_by(prompt))
+        reply = _Reply(reader, StopStrings(self._limits.stops))
         try:
             yield from self._run(tokens, reply)
         finally:

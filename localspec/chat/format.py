@@ -6,10 +6,19 @@ with what is found here; the shapes of tool calls will stand beside `reasoning`.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from localspec.chat.template import ChatTemplate
+from localspec.chat.toolcalls.derive import (
+    DEFAULT_LAYOUT,
+    common_prefix,
+    derive_layout,
+    probe_tool,
+)
+from localspec.chat.toolcalls.layout import CallLayout
 from localspec.chat.turns import Turn
 from localspec.errors import LocalspecError, UnsupportedFileError
 
@@ -29,6 +38,8 @@ _CLOSING_TAGS = (
     (re.compile(rf"<\|end_of_({_THINK})\|>"), "<|begin_of_{}|>"),
 )
 
+_CHANNEL, _MESSAGE = "<|channel|>", "<|message|>"
+
 _USER, _REPLY, _THOUGHT = "qzask", "qzsay", "qzthought"
 
 
@@ -46,9 +57,19 @@ class ChatFormat:
 
     Attributes:
         reasoning: the markers of a thought, None where the template knows none.
+        calls: how calls of tools are written.
+        channels: replies come in channels, see `harmony.py`.
+        header: what begins a turn of the model, after a question.
+        content: what stands around an answer; None for nothing.
+        end: what ends a turn of the model.
     """
 
     reasoning: Markers | None = None
+    calls: CallLayout = DEFAULT_LAYOUT
+    channels: bool = False
+    header: str = ""
+    content: Markers | None = None
+    end: str = ""
 
     @classmethod
     def derive(cls, template: ChatTemplate) -> Self:
@@ -57,17 +78,28 @@ class ChatFormat:
         Raises:
             UnsupportedFileError: rendering takes too much time or memory.
         """
+        reasoning = (
+            _from_history(template) or _from_switch(template) or _from_source(template.source)
+        )
         return cls(
-            reasoning=_from_history(template)
-            or _from_switch(template)
-            or _from_source(template.source)
+            reasoning,
+            derive_layout(
+                partial(_with_calls, template),
+                template.source,
+                reasoning.end if reasoning else "",
+            ),
+            _CHANNEL in template.source and _MESSAGE in template.source,
+            *_turn_of_the_model(template, reasoning),
         )
 
-    def starts_in_reasoning(self, rendered_prompt: str) -> bool:
-        """True if the prompt has opened the thought, so the reply begins inside it."""
-        if self.reasoning is None:
-            return False
-        return rendered_prompt.rstrip().endswith(self.reasoning.start)
+    def opened_by(self, rendered_prompt: str) -> str:
+        """The thought that a prompt has begun for the model, closed or not; empty where it has begun none."""
+        start = _CHANNEL if self.channels else self.reasoning.start if self.reasoning else ""
+        at = rendered_prompt.rfind(self.header) if self.header else -1
+        begun = rendered_prompt[at + len(self.header) :] if at >= 0 else ""
+        if start and start in begun:
+            return begun[begun.find(start) :]
+        return start if start and rendered_prompt.rstrip().endswith(start) else ""
 
 
 def _render(
@@ -82,6 +114,37 @@ def _render(
         raise
     except LocalspecError:
         return ""
+
+
+def _with_calls(template: ChatTemplate, say: str, calls: Sequence[Mapping[str, object]]) -> str:
+    """A conversation in which the assistant said something and made calls of the probe's tools."""
+    turn: Turn = {"role": "assistant", "content": say}
+    if calls:
+        turn["tool_calls"] = list(calls)
+    try:
+        return template.render_turns(
+            [_user(), turn], tools=[probe_tool()], add_generation_prompt=False
+        )
+    except UnsupportedFileError:
+        raise
+    except LocalspecError:
+        return ""
+
+
+def _turn_of_the_model(
+    template: ChatTemplate, reasoning: Markers | None
+) -> tuple[str, Markers | None, str]:
+    """What begins a turn of the model, what stands around its answer, and what ends the turn."""
+    said: list[Turn] = [_user(), {"role": "assistant", "content": _REPLY}]
+    _, _, after_user = _render(template, said, prompt=False).partition(_USER)
+    between, _, end = after_user.partition(_REPLY)
+    for marker in (reasoning.start, reasoning.end) if reasoning else ():
+        between = between.partition(marker)[0]
+    asked = _render(template, [_user()], prompt=True).partition(_USER)[2]
+    header = (common_prefix(between, asked) or between).rstrip()
+    start, closing = between[len(header) :].strip(), _CLOSES.match(end)
+    content = Markers(start, closing.group(1)) if _TAGS.search(start) and closing else None
+    return header, content, end
 
 
 def _user() -> Turn:

@@ -6,23 +6,10 @@ the flag of the feed it came in, so an accepted draft can be coloured. The sessi
 events.
 """
 
-from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import groupby
-from typing import Literal
 
 from localspec.chat.format import ChatFormat, Markers
-
-PieceKind = Literal["text", "reasoning"]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some characters of the reply, all of one kind and with one flag."""
-
-    kind: PieceKind
-    text: str
-    drafted: bool = False
+from localspec.chat.pieces import Held, Piece, PieceKind
 
 
 class _State(Enum):
@@ -46,8 +33,7 @@ class ReplyParser:
 
     def __init__(self, format: ChatFormat, in_reasoning: bool = False) -> None:
         self._markers = format.reasoning
-        self._held = ""
-        self._flags = bytearray()
+        self._waiting = Held()
         self._said_something = False
         self._thought_closed = False
         self._state = _State.ANSWER if self._markers is None else _State.OUTSIDE
@@ -60,17 +46,28 @@ class ReplyParser:
         Returns:
             What is certain now, in order.
         """
-        self._held += text
-        self._flags += bytes((drafted,)) * len(text)
+        self._waiting.add(text, drafted)
         pieces: list[Piece] = []
         while self._step(pieces):
             pass
         return pieces
 
+    @property
+    def thinking(self) -> bool:
+        """True inside a thought."""
+        return self._state in (_State.OPENED, _State.THOUGHT)
+
+    def interrupt(self) -> list[Piece]:
+        """Something else follows, a call: a thought is over, and another may begin after it."""
+        pieces = self.finish()
+        if self._markers is not None:
+            self._state = _State.OUTSIDE
+        return pieces
+
     def finish(self) -> list[Piece]:
         """The reply is over: what was held back is the text it looks like."""
         pieces: list[Piece] = []
-        if self._state in (_State.OPENED, _State.THOUGHT):
+        if self.thinking:
             self._emit(len(self._held.rstrip()), "reasoning", pieces)
         else:
             self._skip_space_after_thought()
@@ -107,6 +104,11 @@ class ReplyParser:
             self._thought_closed = True
         elif markers.start.startswith(text) or markers.end.startswith(text):
             return False
+        elif (again := _begun_twice(text, markers.start)) is not None:
+            # Some models begin with the tag of the marker, and then with the marker.
+            if again < 0:
+                return False
+            self._drop(space + again)
         else:
             self._skip_space_after_thought()
             self._state = _State.ANSWER
@@ -152,16 +154,25 @@ class ReplyParser:
             self._drop(len(self._held) - len(self._held.lstrip()))
 
     def _emit(self, n: int, kind: PieceKind, pieces: list[Piece]) -> None:
-        start = 0
-        for flag, run in groupby(self._flags[:n]):
-            stop = start + sum(1 for _ in run)
-            pieces.append(Piece(kind, self._held[start:stop], bool(flag)))
-            start = stop
-        self._drop(n)
+        pieces += self._waiting.take(n, kind)
 
     def _drop(self, n: int) -> None:
-        self._held = self._held[n:]
-        del self._flags[:n]
+        self._waiting.drop(n)
+
+    @property
+    def _held(self) -> str:
+        return self._waiting.text
+
+
+def _begun_twice(text: str, marker: str) -> int | None:
+    """Where the marker stands after its own first tag; -1 if it may come yet, None if it does not."""
+    tag = marker[: marker.find(">") + 1]
+    if not tag or tag == marker or not text.startswith(tag):
+        return None
+    rest = text[len(tag) :]
+    if rest.startswith(marker):
+        return len(tag)
+    return -1 if marker.startswith(rest) else None
 
 
 def held_back(text: str, *markers: str) -> int:

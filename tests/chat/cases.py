@@ -7,7 +7,7 @@ OpenAI's messages, and `bos_token`, `eos_token`, `now` (seconds since 1970, UTC)
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,9 +15,11 @@ from random import Random
 from typing import Any
 
 from localspec.chat.format import ChatFormat
-from localspec.chat.parser import ReplyParser
+from localspec.chat.pieces import CallPiece, Piece
+from localspec.chat.reply import reader_of
 from localspec.chat.template import ChatTemplate
 from localspec.errors import LocalspecError
+from localspec.messages import ToolCall, ToolSpec
 
 _SHORT, _N_SPLITS = 400, 100
 
@@ -77,27 +79,67 @@ def _rendered(case: Any, template: ChatTemplate) -> Outcome:
 
 
 def _parsed(case: Any, template: ChatTemplate) -> Outcome:
-    form = ChatFormat.derive(template)
-    opened = form.starts_in_reasoning(case["generation_prompt"])
+    form = _derived(template)
     expected = _meant(case["expected"])
     whole: object = None
-    for pieces in _splits(case["input"]):
-        got = _read(pieces, form, opened)
+    # the engine gives out no token that ends a turn
+    for pieces in _splits(case["input"].removesuffix(form.end.strip())):
+        got = _read(pieces, case, form)
         whole = got if whole is None else whole
         if got != expected:
             return Outcome(case["id"], "parse", False, got, expected)
     return Outcome(case["id"], "parse", True, whole, expected)
 
 
-def _read(pieces: Iterable[str], form: ChatFormat, opened: bool) -> object:
-    parser = ReplyParser(form, opened)
+def _read(texts: Iterable[str], case: Any, form: ChatFormat) -> object:
+    tools = [_spec(tool) for tool in case.get("tools") or ()]
+    reader = reader_of(form, tools, keep_thoughts=case["reasoning_format"] == "none")
     found = {"text": "", "reasoning": ""}
-    for text in pieces:
-        for piece in parser.feed(text):
-            found[piece.kind] += piece.text
-    for piece in parser.finish():
-        found[piece.kind] += piece.text
-    return _meant({"content": found["text"], "reasoning_content": found["reasoning"]})
+    calls: list[ToolCall] = []
+    partial: ToolCall | None = None
+    opened = _opened(case["generation_prompt"], form)
+    pieces = [piece for text in (opened, *texts) for piece in reader.feed(text)]
+    pieces += [] if case["is_partial"] else reader.finish()
+    for piece in pieces:
+        match piece:
+            case Piece(kind, text):
+                found[kind] += text
+            case CallPiece(call, done=True):
+                calls.append(call)
+                partial = None
+            case CallPiece(call, reason=reason):
+                partial = call if reason is None else None
+    return _meant(
+        {
+            "content": found["text"],
+            "reasoning_content": found["reasoning"],
+            "tool_calls": [asdict(call) for call in [*calls, *([partial] if partial else [])]],
+        }
+    )
+
+
+def _opened(generation_prompt: str, form: ChatFormat) -> str:
+    """What the end of a prompt has already said; it begins somewhere in the header of the turn."""
+    for start in range(len(form.header) + 1):
+        if generation_prompt.startswith(form.header[start:]):
+            opened = generation_prompt[len(form.header) - start :]
+            break
+    opened = opened.lstrip()
+    # a thought that was closed before it began is none
+    closed = form.reasoning and opened.strip() == form.reasoning.end
+    return "" if closed else opened
+
+
+def _spec(tool: Any) -> ToolSpec:
+    function = tool["function"]
+    return ToolSpec(
+        function["name"], function.get("description", ""), function.get("parameters") or {}
+    )
+
+
+@cache
+def _derived(template: ChatTemplate) -> ChatFormat:
+    return ChatFormat.derive(template)
 
 
 def _splits(text: str) -> Iterator[list[str]]:

@@ -92,16 +92,16 @@ def test_a_prompt_may_open_the_thought_or_close_it() -> None:
         "",
     )
     format = ChatFormat.derive(template)
-    assert format.starts_in_reasoning(template.render([Message("user", "hi")]))
+    assert format.opened_by(template.render([Message("user", "hi")])) == "<think>\n"
     off = template.render([Message("user", "hi")], extras={"enable_thinking": False})
-    assert not format.starts_in_reasoning(off)
-    assert not ChatFormat().starts_in_reasoning("<think>\n")
+    assert format.opened_by(off) == "<think>\n</think>\n\n"
+    assert ChatFormat().opened_by("<think>\n") == ""
 
 
 def test_a_user_who_writes_the_marker_opens_no_thought() -> None:
     template = ChatTemplate(HEAD + TAIL + "{% endif %}{# </think> #}", "", "")
     prompt = template.render([Message("user", "what is <think>")])
-    assert not ChatFormat.derive(template).starts_in_reasoning(prompt)
+    assert ChatFormat.derive(template).opened_by(prompt) == ""
 
 
 def test_a_template_that_refuses_everything_has_no_markers() -> None:

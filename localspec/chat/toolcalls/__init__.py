@@ -1,0 +1,1 @@
+"""How models write calls of tools: a layout as data, and a reader for each shape."""
