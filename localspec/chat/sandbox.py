@@ -10,7 +10,7 @@ import functools
 import html
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from types import BuiltinMethodType
 
@@ -288,7 +288,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             indent=indent,
             separators=separators,
             sort_keys=sort_keys,
-            default=_undefined_to_null,
+            default=_as_json,
         )
         return self.budget.join(encoder.iterencode(value))
 
@@ -329,9 +329,13 @@ def _raise_exception(message: str) -> None:
     raise TemplateError(message)
 
 
-def _undefined_to_null(value: object) -> None:
-    if not isinstance(value, Undefined):
-        raise TypeError(f"{type(value).__name__} is no JSON")
+def _as_json(value: object) -> object:
+    """What JSON does not know: a name that nothing was given for, and what filters such as `map` give."""
+    if isinstance(value, Undefined):
+        return None
+    if isinstance(value, Iterator):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def _plain(value: object) -> str:

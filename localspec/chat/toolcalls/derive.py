@@ -18,6 +18,7 @@ _KEY, _KEY_2, _NUMBER = "qzkeya", "qzkeyb", 7340219
 _VALUE, _VALUE_2 = "qzvala", "qzvalb"
 _IDS = ("qzcallaa1", "qzcallaa2")
 _SAY = "qzsaying"
+_ID = "{id}"
 
 _TOKEN = re.compile(r"<[^<>\s]{1,60}>|\[[A-Z_/]{2,40}\]|\s+|.", re.DOTALL)
 """A tag, a run of white space or a character: markers are never cut inside of one."""
@@ -30,6 +31,17 @@ _KNOWN = (
     (
         "<|tool_list_start|>",
         CallLayout("python", opening="<|tool_call_start|>[", closing="]<|tool_call_end|>"),
+    ),
+    (
+        "<｜tool▁calls▁begin｜>",
+        CallLayout(
+            "named-json",
+            opening="<｜tool▁calls▁begin｜>",
+            closing="<｜tool▁calls▁end｜>",
+            before_name="<｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+            after_name="\n```json\n",
+            after_arguments="\n```<｜tool▁call▁end｜>",
+        ),
     ),
     ("<|tool_call|>", CallLayout("json", opening="<|tool_call|>[", closing="]")),
     ("functools[", CallLayout("json", opening="functools[", closing="]")),
@@ -77,10 +89,9 @@ def _from_calls(written: Written, thought_end: str) -> CallLayout | None:
     text = text[: len(text) - len(_common_suffix(text, said.partition(_SAY)[2]))]
     if thought_end:
         text = text.rpartition(thought_end)[2]
-    name = text.find(_NAME)
-    arguments = _json_at(text, name)
-    if name < 0:
+    if _NAME not in text:
         return None
+    arguments = _json_at(text)
     if arguments is None:
         number = written("", [probe_call(_NAME, {_KEY: _NUMBER}, _IDS[0])])
         return _tagged(text, number)
@@ -93,12 +104,12 @@ class _Span:
     end: int
 
 
-def _json_at(text: str, name: int) -> _Span | None:
-    """Where the JSON arguments of the first call stand."""
-    for found in re.finditer(r"\{", text):
-        value, end = _decoded(text, found.start())
+def _json_at(text: str, start: int = 0) -> _Span | None:
+    """Where the next JSON object with the probe's arguments stands."""
+    for found in re.finditer(r"\{", text[start:]):
+        value, end = _decoded(text, start + found.start())
         if isinstance(value, dict) and value.get(_KEY) == _VALUE:
-            return _Span(found.start(), end)
+            return _Span(start + found.start(), end)
     return None
 
 
@@ -110,12 +121,14 @@ def _decoded(text: str, start: int) -> tuple[object, int]:
 
 
 def _with_json(text: str, arguments: _Span) -> CallLayout:
-    name = text.find(_NAME)
-    outer = _object_with_name(text, arguments)
+    outer = _object_with(text, _NAME, arguments)
     if outer is not None:
         span, value = outer
-        before, after = text[: span.start], text[span.end :]
-        opening, before_name, after_arguments, closing = _around(before, after, '{"')
+        again = _json_at(text, span.end)
+        second = _object_with(text, _NAME_2, again, span.end) if again else None
+        opening, before_name, after_arguments, closing = _around(
+            text, span, second[0] if second else None
+        )
         return CallLayout(
             "json",
             opening,
@@ -126,31 +139,37 @@ def _with_json(text: str, arguments: _Span) -> CallLayout:
             arguments_key=_path(value, {_KEY: _VALUE, _KEY_2: _VALUE_2}) or "arguments",
             id_key=_path(value, _IDS[0]) or next((key for key in value if "id" in key), ""),
         )
+    name = text.find(_NAME)
     after_name = text[name + len(_NAME) : arguments.start]
-    before_id = ""
-    if _IDS[0] in after_name:
-        before_id, _, after_name = after_name.partition(_IDS[0])
+    before_id, found, rest = after_name.partition(_IDS[0])
+    # some write a number after the name, which counts the calls
+    after_name = re.sub(r"^:\d+", "", rest if found else after_name)
+    name_2, again = text.find(_NAME_2), _json_at(text, arguments.end)
+    second_call = _Span(name_2, again.end) if again and name_2 > arguments.end else None
     opening, before_name, after_arguments, closing = _around(
-        text[:name], text[arguments.end :], _NAME_2
+        text, _Span(name, arguments.end), second_call
     )
+    before_name, _, after_id = before_name.partition(_ID)
     return CallLayout(
         "named-json",
         opening,
         closing,
         before_name,
-        # some write a number after the name, which counts the calls
-        re.sub(r"^:\d+", "", after_name),
+        after_name,
         after_arguments,
-        before_id=before_id,
+        before_id=before_id if found else "",
+        after_id=after_id,
     )
 
 
-def _object_with_name(text: str, arguments: _Span) -> tuple[_Span, dict[str, object]] | None:
-    """The outermost JSON object that holds the first call's name and arguments."""
-    for found in re.finditer(r"\{", text[: arguments.start]):
-        value, end = _decoded(text, found.start())
-        if isinstance(value, dict) and end >= arguments.end and _path(value, _NAME):
-            return _Span(found.start(), end), value
+def _object_with(
+    text: str, name: str, arguments: _Span, start: int = 0
+) -> tuple[_Span, dict[str, object]] | None:
+    """The outermost JSON object that holds a call's name as a value, and its arguments."""
+    for found in re.finditer(r"\{", text[start : arguments.start]):
+        value, end = _decoded(text, start + found.start())
+        if isinstance(value, dict) and end >= arguments.end and _path(value, name):
+            return _Span(start + found.start(), end), value
     return None
 
 
@@ -166,31 +185,24 @@ def _path(value: object, wanted: object, before: str = "") -> str | None:
     return None
 
 
-def _around(before: str, after: str, next_call: str) -> tuple[str, str, str, str]:
+def _around(text: str, first: _Span, second: _Span | None) -> tuple[str, str, str, str]:
     """What is around all calls and around each: opening, before a call, after a call, closing.
 
     Args:
-        before: before the first call's name or object.
-        after: after its arguments or object.
-        next_call: with which the second call begins; it may be missing.
+        text: the calls as they were rendered.
+        first: the first call, from its name or object on.
+        second: the second one; None if there is none, and nothing can be told apart.
     """
-    between, found, rest = after.partition(next_call)
-    if not found:
-        return "", before, after, ""
+    before = text[: first.start].replace(_IDS[0], _ID)
+    if second is None:
+        return "", before, text[first.end :], ""
+    between = text[first.end : second.start].replace(_IDS[1], _ID)
     repeated = _common_suffix(before, between)
-    opening = before[: len(before) - len(repeated)]
-    after_call = between[: len(between) - len(repeated)]
-    end = _after_second(rest, after_call)
-    return opening, repeated, after_call.rstrip(", \n"), end
-
-
-def _after_second(rest: str, after_call: str) -> str:
-    """What follows the second call, without that which follows each."""
-    rest = rest.rpartition(_VALUE_2)[2]
+    after_call = between[: len(between) - len(repeated)].rstrip(", \n")
+    rest = text[second.end :]
     mark = after_call.strip(", \n")
-    if mark:
-        return rest.partition(mark)[2]
-    return re.sub(rf"^[^\]<]*?({_IDS[1]}[^\]<]*)?(?=[\]<]|$)", "", rest)
+    closing = rest.partition(mark)[2] if mark else rest
+    return before[: len(before) - len(repeated)], repeated, after_call, closing
 
 
 def _tagged(text: str, number: str) -> CallLayout | None:
@@ -203,14 +215,14 @@ def _tagged(text: str, number: str) -> CallLayout | None:
     )
     if parts is None:
         return None
-    before = text[: parts.start()]
     between, opened, following = parts["between"], parts["open"], parts["next"]
     if opened.strip() in ("(", "{"):
         shape = "python" if opened.strip() == "(" else "quoted"
         closer = {"python": ")", "quoted": "}"}[shape]
         quote = re.sub(r"^\s*[:=]\s*", "", between)
-        after = text[parts.end("end") - len(parts["end"]) :].partition(closer)[2]
-        opening, before_name, after_arguments, closing = _around(before, after, _NAME_2)
+        opening, before_name, after_arguments, closing = _around(
+            text, *_ends(text, parts.start(), closer)
+        )
         return CallLayout(
             "python" if shape == "python" else "quoted",
             opening,
@@ -223,8 +235,10 @@ def _tagged(text: str, number: str) -> CallLayout | None:
     after_value = following[: len(following) - len(before_key)].replace(_KEY, "{key}")
     other = number.rpartition(str(_NUMBER))[0].rpartition(_KEY)[2]
     # after the last value there may be less white space
-    after = text[parts.start("end") :].partition(after_value.replace("{key}", _KEY_2).rstrip())[2]
-    opening, before_name, after_arguments, closing = _around(before, after, _NAME_2)
+    closer = after_value.replace("{key}", _KEY_2).rstrip()
+    opening, before_name, after_arguments, closing = _around(
+        text, *_ends(text, parts.start(), closer)
+    )
     return CallLayout(
         "tagged",
         opening,
@@ -237,6 +251,19 @@ def _tagged(text: str, number: str) -> CallLayout | None:
         between_other=other or between,
         after_value=after_value,
     )
+
+
+def _ends(text: str, start: int, closer: str) -> tuple[_Span, _Span | None]:
+    """Both calls, each from its name to what ends its arguments; the second may be missing."""
+
+    def end_of(position: int) -> int:
+        value = text.find(_VALUE_2, position) + len(_VALUE_2)
+        found = text.find(closer, value)
+        return found + len(closer) if found >= 0 else value
+
+    first = _Span(start, end_of(start))
+    second = text.find(_NAME_2, first.end)
+    return first, _Span(second, end_of(second)) if second >= 0 else None
 
 
 def _tokens(text: str) -> list[str]:

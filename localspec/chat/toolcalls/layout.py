@@ -29,6 +29,7 @@ class CallLayout:
         arguments_key: likewise.
         id_key: likewise; empty for none.
         before_id: marker between the name of a call and its id; empty for none.
+        after_id: marker between the id of a call and its name, where the id comes first; empty for none.
         before_key: before the key of a tagged argument.
         between: from its key to its value, if that is text.
         between_other: the same for all other values.
@@ -46,6 +47,7 @@ class CallLayout:
     arguments_key: str = "arguments"
     id_key: str = ""
     before_id: str = ""
+    after_id: str = ""
     before_key: str = ""
     between: str = ""
     between_other: str = ""

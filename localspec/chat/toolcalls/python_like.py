@@ -64,10 +64,17 @@ def _arguments(text: str) -> dict[str, object]:
     Raises:
         SyntaxError, ValueError: they are no constants.
     """
+    # a line break in a string is none of Python's, and is meant all the same
+    text = _STRING.sub(_on_one_line, text)
     tree = ast.parse(f"f{text}", mode="eval").body
     if not isinstance(tree, ast.Call) or tree.args:
         raise ValueError("arguments without names")
     return {str(one.arg): _value(one.value) for one in tree.keywords}
+
+
+def _on_one_line(string: re.Match[str]) -> str:
+    written = string[0]
+    return written if written[:3] in ("'''", '"""') else written.replace("\n", "\\n")
 
 
 def _value(node: ast.expr) -> object:

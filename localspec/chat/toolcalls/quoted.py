@@ -5,6 +5,7 @@ import re
 
 from localspec.chat.toolcalls.layout import CallLayout
 from localspec.chat.toolcalls.reading import MORE, Reading, Types, broken
+from localspec.chat.toolcalls.values import fitting
 from localspec.messages import ToolCall
 
 _NAME = re.compile(r"\s*(?P<name>[^\s<>{}\"']+)\s*")
@@ -18,7 +19,7 @@ def read_quoted(text: str, layout: CallLayout, tools: Types) -> Reading:
     Args:
         text: the reply from the name on.
         layout: of shape "quoted".
-        tools: not used: values tell their type.
+        tools: schemas of arguments, for values that do not tell their type.
     """
     found = _NAME.match(text)
     if found is None:
@@ -35,6 +36,9 @@ def read_quoted(text: str, layout: CallLayout, tools: Types) -> Reading:
         value = json.loads(written, strict=False)
     except (ValueError, RecursionError):
         return broken("its arguments cannot be read")
+    schemas = tools.get(name, {})
+    if isinstance(value, dict):
+        value = {key: fitting(one, schemas.get(key)) for key, one in value.items()}
     return Reading("done", ToolCall(name, json.dumps(value, ensure_ascii=False)), end)
 
 

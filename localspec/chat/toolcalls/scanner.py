@@ -59,7 +59,8 @@ class CallScanner:
         self._marks = [
             (mark, opened)
             for mark, opened in ((opening, True), (before, False), (inner, False))
-            if mark
+            # one of few signs stands in many texts
+            if len(mark) > 2 and any(letter.isalpha() for letter in mark)
         ]
 
     @property
@@ -76,9 +77,10 @@ class CallScanner:
         """
         if not self._marks:
             start = len(text) - len(text.lstrip())
-            if fresh and text[start : start + 1] == "{":
-                return Start(start, start)
-            return None
+            first = text[start : start + 1]
+            if fresh and first == "[" and self._layout.opening.strip() == "[":
+                return Start(start, start + 1, opened=True)
+            return Start(start, start) if fresh and first == "{" else None
         found: list[tuple[int, int, Start]] = []
         for rank, (mark, opened) in enumerate(self._marks):
             pattern = loose(mark)

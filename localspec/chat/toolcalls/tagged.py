@@ -5,8 +5,10 @@ import re
 
 from localspec.chat.toolcalls.layout import CallLayout
 from localspec.chat.toolcalls.reading import MORE, Reading, Types, after_marker, broken, loose
+from localspec.chat.toolcalls.values import meant, wants_text
 from localspec.messages import ToolCall
 
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _NAME = re.compile(r"\s*(?P<name>[^\s<>\"']+)")
 
 
@@ -60,18 +62,21 @@ def _argument(
         return None
     key, begin = found["key"].strip(), found.end()
     closing = layout.after_value.replace("{key}", key)
-    end = re.compile(_exact(closing)).search(text, begin)
+    inner = text.find(_CDATA_END, begin) if text.startswith(_CDATA, begin) else begin
+    end = re.compile(_exact(closing)).search(text, inner) if inner >= 0 else None
     if end is None:
         return None
     schema = schemas.get(key) if isinstance(schemas, dict) else None
     flagged = plain != other
-    is_text = found["text"] is not None if flagged else _wants_text(schema)
+    is_text = found["text"] is not None if flagged else wants_text(schema)
     written = text[begin : end.start()]
+    if written.startswith(_CDATA) and written.endswith(_CDATA_END):
+        written = written[len(_CDATA) : -len(_CDATA_END)]
     if "{key}" in layout.after_value:
         nested = _nested(written, layout)
         if nested is not None:
             return key, nested, end.end()
-    return key, written if is_text else _meant(written, schema), end.end()
+    return key, written if is_text else meant(written), end.end()
 
 
 def _nested(written: str, layout: CallLayout) -> object:
@@ -102,18 +107,3 @@ def _exact(marker: str) -> str:
     after = marker[len(marker.rstrip()) :] if inner else ""
     optional = [rf"(?:{re.escape(space)})?" if space else "" for space in (before, after)]
     return optional[0] + loose(inner).pattern.removeprefix(r"\s*") + optional[1]
-
-
-def _wants_text(schema: object) -> bool:
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    return kind == "string"
-
-
-def _meant(written: str, schema: object) -> object:
-    """A value that is JSON, or text after all."""
-    try:
-        return json.loads(written)
-    except (ValueError, RecursionError):
-        pass
-    word = written.strip()
-    return {"True": True, "False": False, "None": None}.get(word, written)

@@ -1,0 +1,157 @@
+"""What a template writes for a call is read back as that call, whatever its layout is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localspec.chat.format import ChatFormat
+from localspec.chat.pieces import CallPiece
+from localspec.chat.reply import reader_of
+from localspec.chat.template import ChatTemplate
+from localspec.messages import Message, ToolCall, ToolSpec
+
+PUBLISHED = Path(__file__).parents[2].parent / "shared" / "data" / "chat" / "templates"
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "n": {"type": "integer"},
+        "flag": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+}
+TOOLS = [ToolSpec("look", "Looks.", SCHEMA), ToolSpec("get_time", "The time.", SCHEMA)]
+ARGUMENTS = {"city": 'São Paulo, the "big" one\nline 2', "n": 3, "flag": True, "tags": ["a", "b"]}
+LOOK = ToolCall("look", json.dumps(ARGUMENTS, ensure_ascii=False), "callabcd1")
+TIME = ToolCall("get_time", "{}", "callabcd2")
+
+TURNS = (
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if m.tool_calls %}CALLS{% endif %}<|end|>"
+    "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    "{% if tools %}{% for t in tools %}<tool {{ t.function.name }}>{% endfor %}{% endif %}"
+)
+EACH = "{% for c in m.tool_calls %}{% set f = c.function %}ONE{% endfor %}"
+JSON = '{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}'
+TAGS = "{% for k, v in f.arguments.items() %}TAG{% endfor %}"
+VALUE = "{{ v if v is string else v | tojson }}"
+
+OWN = {
+    "JSON in tags": ("json", EACH.replace("ONE", f"<call>\n{JSON}\n</call>")),
+    "a list": (
+        "json",
+        "[CALLS][" + EACH.replace("ONE", JSON + "{{ ', ' if not loop.last }}") + "]",
+    ),
+    "a list with outer keys": (
+        "json",
+        "<calls>["
+        + EACH.replace(
+            "ONE", f'{{"id": "{{{{ c.id }}}}", "function": {JSON}}}{{{{ "," if not loop.last }}}}'
+        )
+        + "]</calls>",
+    ),
+    "bare JSON": ("json", EACH.replace("ONE", JSON)),
+    "a name before JSON": (
+        "named-json",
+        "<all>"
+        + EACH.replace("ONE", "<one>{{ f.name }}<args>{{ f.arguments | tojson }}</one>")
+        + "</all>",
+    ),
+    "an id before the name": (
+        "named-json",
+        "<all>"
+        + EACH.replace(
+            "ONE", "<one>{{ c.id }}<is>{{ f.name }}<args>{{ f.arguments | tojson }}</one>"
+        )
+        + "</all>",
+    ),
+    "tags": (
+        "tagged",
+        EACH.replace("ONE", f"<call>\n<f={{{{ f.name }}}}>{TAGS}\n</f>\n</call>\n").replace(
+            "TAG", f"\n<p={{{{ k }}}}>\n{VALUE}\n</p>"
+        ),
+    ),
+    "tags that say which values are text": (
+        "tagged",
+        EACH.replace("ONE", f'<call name="{{{{ f.name }}}}">{TAGS}</call>').replace(
+            "TAG", f'<p name="{{{{ k }}}}" text="{{{{ v is string }}}}">{VALUE}</p>'
+        ),
+    ),
+    "keys and values in tags": (
+        "tagged",
+        EACH.replace("ONE", f"<call>{{{{ f.name }}}}{TAGS}</call>").replace(
+            "TAG", f"<k>{{{{ k }}}}</k><v>{VALUE}</v>"
+        ),
+    ),
+    "an object with markers for quotes": (
+        "quoted",
+        EACH.replace("ONE", "<call>{{ f.name }}{{ '{' }}" + TAGS + "{{ '}' }}</call>").replace(
+            "TAG",
+            "{{ k }}:{% if v is string %}<q>{{ v }}<q>{% else %}{{ v | tojson }}{% endif %}"
+            "{{ ',' if not loop.last }}",
+        ),
+    ),
+    "as Python does": (
+        "python",
+        "<calls>["
+        + EACH.replace("ONE", "{{ f.name }}(" + TAGS + "){{ ', ' if not loop.last }}").replace(
+            "TAG", "{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}"
+        )
+        + "]</calls>",
+    ),
+}
+
+
+def read_back(
+    template: ChatTemplate, calls: tuple[ToolCall, ...]
+) -> list[tuple[str, object]] | None:
+    """The calls in a turn that the template has written; None if it writes no calls."""
+    talk = [Message("user", "qzask"), Message("assistant", "", tool_calls=calls)]
+    text = template.render(talk, tools=TOOLS, add_generation_prompt=False).partition("qzask")[2]
+    if calls[0].name not in text:
+        return None
+    form = ChatFormat.derive(template)
+    before, found, turn = text.partition(form.header)
+    reader = reader_of(form, TOOLS)
+    pieces = reader.feed(turn if found else before) + reader.finish()
+    whole = [piece.call for piece in pieces if isinstance(piece, CallPiece) and piece.done]
+    return [(call.name, json.loads(call.arguments)) for call in whole]
+
+
+@pytest.mark.parametrize(
+    "calls", [(LOOK,), (TIME,), (LOOK, TIME)], ids=["one", "no arguments", "two"]
+)
+@pytest.mark.parametrize("name", OWN)
+def test_calls_of_a_template_are_read_back(name: str, calls: tuple[ToolCall, ...]) -> None:
+    shape, source = OWN[name]
+    template = ChatTemplate(TURNS.replace("CALLS", source), "", "")
+    assert ChatFormat.derive(template).calls.shape == shape
+    assert read_back(template, calls) == [(c.name, json.loads(c.arguments)) for c in calls]
+
+
+# These print no calls of earlier turns: there is nothing to be read back.
+SILENT = {
+    "HuggingFaceTB-SmolLM3-3B",
+    "LFM2-8B-A1B",
+    "google-gemma-2-2b-it",
+    "ibm-granite-granite-3.3-2B-Instruct",
+    "microsoft-Phi-3.5-mini-instruct",
+}
+
+
+@pytest.mark.parametrize("path", sorted(PUBLISHED.glob("*.jinja")), ids=lambda p: p.stem)
+def test_calls_of_published_templates_are_read_back(path: Path) -> None:
+    template = ChatTemplate(path.read_text(encoding="utf-8"), "<s>", "</s>")
+    several = (LOOK, TIME) if template.abilities.parallel_calls else (LOOK,)
+    for calls in ((LOOK,), (TIME,), several):
+        expected = [(call.name, json.loads(call.arguments)) for call in calls]
+        assert read_back(template, calls) == (None if path.stem in SILENT else expected)
+
+
+def test_a_template_without_calls_has_the_layout_that_its_markers_tell() -> None:
+    turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+    python = ChatTemplate(turns + "{# <|tool_list_start|> #}", "", "")
+    assert ChatFormat.derive(python).calls.shape == "python"
+    plain = ChatFormat.derive(ChatTemplate(turns, "", "")).calls
+    assert (plain.shape, plain.before_name) == ("json", "<tool_call>\n")
