@@ -17,10 +17,11 @@ from localspec.chat.abilities import Abilities, find_abilities
 from localspec.chat.adapt import adapt, one_call_a_turn
 from localspec.chat.budget import Budget, weight
 from localspec.chat.sandbox import BoundedEnvironment
-from localspec.chat.turns import Turn, to_tool, to_turn
+from localspec.chat.turns import Turn, plain_turn, to_tool, to_turn
 from localspec.errors import LocalspecError, UnsupportedFileError
 from localspec.messages import Message, ToolSpec
 
+_ASK, _SAY = "qzask", "qzsay"
 _HINT = "Send the prompt without the template: add --raw"
 
 # Faulty template code can raise any of these; nothing of ours runs inside it.
@@ -119,7 +120,11 @@ class ChatTemplate:
         if tools:
             # left out where there are none: some templates take null for a list
             extras = {**(extras or {}), "tools": tools}
-        return self._render(adapt(kept, self.abilities), add_generation_prompt, extras)
+        adapted = adapt(kept, self.abilities)
+        text = self._render(adapted, add_generation_prompt, extras)
+        if add_generation_prompt and adapted and adapted[-1]["role"] == "tool":
+            return text + self._missing_opening(text, adapted, extras)
+        return text
 
     def starts_with_bos(self, rendered: str) -> bool:
         """True if the prompt has the beginning-of-sequence token, so none must be added."""
@@ -129,6 +134,34 @@ class ChatTemplate:
     def abilities(self) -> Abilities:
         """What the template can take, tried out once."""
         return find_abilities(self._render)
+
+    def _missing_opening(
+        self, text: str, turns: Sequence[Turn], extras: Mapping[str, object] | None
+    ) -> str:
+        """What opens the turn of the model, where a template forgets it after the answer of a tool.
+
+        Gemma 4's does so if the model has said something beside its call: the turn is closed after that, and
+        what the model would write next would stand outside of any turn.
+        """
+        opening, end = self._turn
+        closed = bool(end) and text.rstrip().endswith(end)
+        if not opening or not closed or text != self._render(turns, False, extras):
+            return ""
+        return opening
+
+    @cached_property
+    def _turn(self) -> tuple[str, str]:
+        """What opens a turn of the model, and what ends it; empty where that cannot be told."""
+        try:
+            ask = plain_turn("user", _ASK, parts=self.abilities.parts)
+            say = plain_turn("assistant", _SAY, parts=self.abilities.parts)
+            asked, opened = self._render([ask], False), self._render([ask], True)
+            end = self._render([ask, say], False).partition(_SAY)[2].strip()
+        except UnsupportedFileError:
+            raise
+        except LocalspecError:
+            return "", ""
+        return (opened[len(asked) :], end) if opened.startswith(asked) else ("", "")
 
     def _render(
         self,

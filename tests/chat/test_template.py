@@ -7,7 +7,7 @@ import pytest
 from localspec.chat.template import ChatTemplate
 from localspec.chat.turns import Turn
 from localspec.errors import LocalspecError, UnsupportedFileError
-from localspec.messages import Message, ToolSpec
+from localspec.messages import Message, ToolCall, ToolSpec
 
 NOON = datetime(2025, 3, 14, 12, 0, tzinfo=UTC)
 ASK = [Message("user", "hi")]
@@ -160,3 +160,24 @@ def test_a_template_cannot_leave_its_sandbox_or_change_the_conversation() -> Non
     for source in ("{% include 'x' %}", "{% extends 'x' %}", "{% import 'x' as y %}"):
         with pytest.raises(UnsupportedFileError, match="another file"):
             rendered(source)
+
+
+FORGETFUL = (
+    "{% for m in messages %}{% if m.role != 'tool' %}<{{ m.role }}>"
+    "{% for c in m.tool_calls %}<call {{ c.function.name }}>{% endfor %}"
+    "{% if m.tool_calls %}{% for a in messages if a.role == 'tool' %}"
+    "<answer>{{ a.content }}</answer>{% endfor %}{% endif %}{{ m.content }}"
+    "{% if m.content or not m.tool_calls %}<end>\n{% endif %}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt and messages[-1].role != 'tool' %}<assistant>{% endif %}"
+)
+
+
+def test_a_turn_is_opened_where_a_template_forgets_it_after_a_tool() -> None:
+    """Gemma 4's leaves the model outside of any turn if it has said something beside its call."""
+    template = ChatTemplate(FORGETFUL, "", "")
+    call = (ToolCall("look", "{}", "c1"),)
+    answer = Message("tool", "18", tool_name="look", tool_call_id="c1")
+    silent = template.render([*ASK, Message("assistant", "", tool_calls=call), answer])
+    assert silent.endswith("<assistant><call look><answer>18</answer>")
+    said = template.render([*ASK, Message("assistant", "I look.", tool_calls=call), answer])
+    assert said.endswith("<answer>18</answer>I look.<end>\n<assistant>")
