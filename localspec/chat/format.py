@@ -7,9 +7,8 @@ with what is found here; the shapes of tool calls will stand beside `reasoning`.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
 
 from localspec.chat.template import ChatTemplate
 from localspec.chat.toolcalls.derive import (
@@ -62,6 +61,7 @@ class ChatFormat:
         header: what begins a turn of the model, after a question.
         content: what stands around an answer; None for nothing.
         end: what ends a turn of the model.
+        opening: what the prompt has begun for the model of every reply, and belongs to that.
     """
 
     reasoning: Markers | None = None
@@ -70,9 +70,10 @@ class ChatFormat:
     header: str = ""
     content: Markers | None = None
     end: str = ""
+    opening: str = ""
 
     @classmethod
-    def derive(cls, template: ChatTemplate) -> Self:
+    def derive(cls, template: ChatTemplate) -> "ChatFormat":
         """Read the format from a template.
 
         Raises:
@@ -81,7 +82,7 @@ class ChatFormat:
         reasoning = (
             _from_history(template) or _from_switch(template) or _from_source(template.source)
         )
-        return cls(
+        found = cls(
             reasoning,
             derive_layout(
                 partial(_with_calls, template),
@@ -91,6 +92,7 @@ class ChatFormat:
             _CHANNEL in template.source and _MESSAGE in template.source,
             *_turn_of_the_model(template, reasoning),
         )
+        return _addressed(found, template)
 
     def opened_by(self, rendered_prompt: str) -> str:
         """The thought that a prompt has begun for the model, closed or not; empty where it has begun none."""
@@ -99,7 +101,8 @@ class ChatFormat:
         begun = rendered_prompt[at + len(self.header) :] if at >= 0 else ""
         if start and start in begun:
             return begun[begun.find(start) :]
-        return start if start and rendered_prompt.rstrip().endswith(start) else ""
+        ends = (self.opening, start)
+        return next((end for end in ends if end and rendered_prompt.rstrip().endswith(end)), "")
 
 
 def _render(
@@ -145,6 +148,27 @@ def _turn_of_the_model(
     start, closing = between[len(header) :].strip(), _CLOSES.match(end)
     content = Markers(start, closing.group(1)) if _TAGS.search(start) and closing else None
     return header, content, end
+
+
+def _addressed(form: ChatFormat, template: ChatTemplate) -> ChatFormat:
+    """The format of replies whose parts begin with their recipients (functionary 3.2: `>>>all`, `>>>name`).
+
+    The first mark stands in the prompt, so what is before each further call belongs before the first.
+    """
+    mark = form.calls.after_arguments.strip()
+    lone = form.calls.shape == "named-json" and not form.calls.before_name.strip()
+    if not (lone and mark and form.header.endswith(mark)):
+        return form
+    said: list[Turn] = [_user(), {"role": "assistant", "content": _REPLY}]
+    before = _render(template, said, prompt=False).partition(_USER)[2].partition(_REPLY)[0]
+    everybody = before.rpartition(mark)[2]
+    return replace(
+        form,
+        calls=replace(form.calls, before_name=mark, after_arguments=""),
+        header=form.header.removesuffix(mark).rstrip(),
+        content=Markers(mark + everybody, "") if everybody.strip() else None,
+        opening=mark,
+    )
 
 
 def _user() -> Turn:

@@ -110,6 +110,9 @@ class ReplyReader:
             self._called = False
         fresh = not self._said_something and not self._parser.thinking
         start = self._scanner.find(self._held.text, fresh=fresh) if self._scanner else None
+        if start is not None and (mark := self._mark_at(start.at, final)) is not None:
+            # what is around an answer may begin as a call does
+            return self._plain(start.at + len(mark), final) if mark else False
         if start is None or (start.body < 0 and final):
             return self._plain(len(self._held.text), final)
         if self._plain(start.at, final):
@@ -120,6 +123,16 @@ class ReplyReader:
         self._body = start.body
         self._state = _State.OPENED if start.opened else _State.CALL
         return True
+
+    def _mark_at(self, position: int, final: bool) -> str | None:
+        """The mark around an answer that stands there; empty if it may come yet, None if it does not."""
+        text = self._held.text[position:]
+        for mark in self._around:
+            if mark and text.startswith(mark):
+                return mark
+            if mark.startswith(text) and not final:
+                return ""
+        return None
 
     def _plain(self, n: int, final: bool) -> bool:
         """Pass on the first `n` characters, but for markers around an answer; True if there was one."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from localspec.chat.format import ChatFormat
-from localspec.chat.pieces import CallPiece
+from localspec.chat.pieces import CallPiece, Piece
 from localspec.chat.reply import reader_of
 from localspec.chat.template import ChatTemplate
 from localspec.messages import Message, ToolCall, ToolSpec
@@ -147,6 +147,37 @@ def test_calls_of_published_templates_are_read_back(path: Path) -> None:
     for calls in ((LOOK,), (TIME,), several):
         expected = [(call.name, json.loads(call.arguments)) for call in calls]
         assert read_back(template, calls) == (None if path.stem in SILENT else expected)
+
+
+RECIPIENTS = (
+    "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}"
+    "{% if m.content %}>>>all\n{{ m.content }}{% endif %}{% for c in m.tool_calls %}"
+    ">>>{{ c.function.name }}\n{{ c.function.arguments | tojson }}{% endfor %}"
+    "{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}"
+    "{% if tools %}{{ tools[0].function.name }}{% endif %}"
+    "{% if add_generation_prompt %}<|assistant|>>>>{% endif %}"
+)
+
+
+def test_parts_of_a_reply_may_be_addressed() -> None:
+    """To everybody or to a tool; the first mark stands in the prompt."""
+    template = ChatTemplate(RECIPIENTS, "", "")
+    form = ChatFormat.derive(template)
+    prompt = template.render([Message("user", "hi")], tools=TOOLS)
+    for cut in (1, 100):
+        reader = reader_of(form, TOOLS)
+        pieces = reader.feed(form.opened_by(prompt))
+        reply = 'all\nI look.>>>look\n{"city": "Oslo"}>>>get_time\n{}'
+        for i in range(0, len(reply), cut):
+            pieces += reader.feed(reply[i : i + cut])
+        pieces += reader.finish()
+        said = "".join(piece.text for piece in pieces if isinstance(piece, Piece))
+        calls = [piece.call for piece in pieces if isinstance(piece, CallPiece) and piece.done]
+        assert said == "I look."
+        assert [(c.name, c.arguments) for c in calls] == [
+            ("look", '{"city": "Oslo"}'),
+            ("get_time", "{}"),
+        ]
 
 
 def test_a_template_without_calls_has_the_layout_that_its_markers_tell() -> None:

@@ -59,8 +59,8 @@ class CallScanner:
         self._marks = [
             (mark, opened)
             for mark, opened in ((opening, True), (before, False), (inner, False))
-            # one of few signs stands in many texts
-            if len(mark) > 2 and any(letter.isalpha() for letter in mark)
+            # one of two signs stands in many texts
+            if len(mark) > 2
         ]
 
     @property
