@@ -209,7 +209,8 @@ def _from_switch(template: ChatTemplate) -> Markers | None:
     """Compare the ends of the prompt with thinking on and off: off closes an empty thought."""
     on = _render(template, [_user()], prompt=True).rstrip()
     off = _render(template, [_user()], prompt=True, thinking=False).rstrip()
-    if on == off or not on or not off:
+    # a prompt that is only longer with thinking on shows what opens a thought, and not what closes it
+    if on.startswith(off) or not off:
         return None
     last_on = _OPENS.search(on)
     if off.startswith(on):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from localspec.chat.template import ChatTemplate
     from localspec.pair import LocalPair
     from localspec.recipe import Recipe
     from localspec.store.header import Header
@@ -27,6 +28,13 @@ def inspect(
             "`localspec models` lists.",
         ),
     ],
+    template: Annotated[
+        bool,
+        typer.Option(
+            "--template",
+            help="Show what its chat template can do instead, and how calls of tools are written.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show what a model file is and which drafters fit it.
@@ -45,12 +53,49 @@ def inspect(
     found = _find(model)
     header = read_header(found.target)
     recipe = found.recipe
+    if template:
+        _show_template(header, recipe, as_json=json)
+        return
     facts = _facts(header, _listed(recipe) if recipe else _around(header))
     if json:
         typer.echo(dumps({"version": 1, **asdict(facts)}, indent=2))
     else:
         draw_model(facts, Console())
     require_runnable(header)
+
+
+def _show_template(header: "Header", recipe: "Recipe | None", *, as_json: bool) -> None:
+    """What the chat template of a file can do, or the one that its recipe names."""
+    from dataclasses import asdict
+    from json import dumps
+
+    from rich.console import Console
+
+    from localspec.cli.template_facts import describe
+    from localspec.ui.template_facts import draw_template
+
+    facts = describe(_template(header, recipe))
+    if as_json:
+        typer.echo(dumps({"version": 1, **asdict(facts)}, indent=2))
+    else:
+        draw_template(facts, Console())
+
+
+def _template(header: "Header", recipe: "Recipe | None") -> "ChatTemplate":
+    from localspec.chat.named import named_template
+    from localspec.chat.template import ChatTemplate
+    from localspec.errors import UnsupportedFileError
+
+    named = recipe.template if recipe else None
+    source = named_template(named) if named else header.template
+    if source is None:
+        raise UnsupportedFileError(
+            f"{header.name} has no chat template.",
+            "Name one when it answers: localspec run --template chatml",
+        )
+    words = header.vocabulary
+    bos, eos = (words.text(words.bos), words.text(words.eos)) if words else ("", "")
+    return ChatTemplate(source, bos, eos)
 
 
 def _find(model: str) -> "LocalPair":

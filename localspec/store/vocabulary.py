@@ -62,6 +62,10 @@ class Vocabulary:
     digest: str
     _tokens: Array
 
+    def text(self, token: int | None) -> str:
+        """The text of one token; empty for none."""
+        return "" if token is None else self.texts()[token].decode(errors="replace")
+
     def texts(self) -> list[bytes]:
         """The text of every token by id, as bytes (UTF-8 in a sound file).
 

@@ -98,6 +98,14 @@ def test_a_prompt_may_open_the_thought_or_close_it() -> None:
     assert ChatFormat().opened_by("<think>\n") == ""
 
 
+def test_a_prompt_that_opens_a_thought_does_not_say_what_closes_it() -> None:
+    """The source does; the tag of the turn is none of it."""
+    source = HEAD + TAIL + "{% if enable_thinking %}<think>{% endif %}{% endif %}{# </think> #}"
+    assert ChatFormat.derive(ChatTemplate(source, "", "")).reasoning == Markers(
+        "<think>", "</think>"
+    )
+
+
 def test_a_user_who_writes_the_marker_opens_no_thought() -> None:
     template = ChatTemplate(HEAD + TAIL + "{% endif %}{# </think> #}", "", "")
     prompt = template.render([Message("user", "what is <think>")])

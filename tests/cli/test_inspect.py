@@ -237,3 +237,56 @@ def test_draft_models_beside_a_file_are_shown(recipe: Path, tiny: TinyModels) ->
         ("draft-model", True),
         ("lookup", True),
     ]
+
+
+CALLING = (
+    "{{ bos_token }}{% if tools %}{% for t in tools %}{{ t | tojson }}{% endfor %}{% endif %}"
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls %}"
+    "<call>{{ c.function | tojson }}</call>{% endfor %}<|end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% if enable_thinking %}<think>{% endif %}{% endif %}"
+    "{# </think> #}"
+)
+
+
+def _with_template(tiny: TinyModels, template: str | None) -> str:
+    return str(tiny("llama", Variant(template=template)))
+
+
+def test_what_a_template_can_do(tiny: TinyModels) -> None:
+    """With an example that shows all of it."""
+    found = _json(_with_template(tiny, CALLING), "--template")
+    assert found["version"] == 1
+    assert found["tools"] and found["calls"] and found["parallel_calls"] and found["system"]
+    assert found["arguments"] == "object"
+    assert found["thinking_switch"]
+    assert found["reasoning"] == {"start": "<think>", "end": "</think>"}
+    assert found["call_shape"] == "json"
+    assert found["call"] == '<call>{"name": "weather", "arguments": {"city": "Oslo"}}</call>'
+    assert "<|tool|>18 degrees<|end|>" in found["example"]
+    assert found["example"].endswith("<|assistant|><think>")
+    drawn, _ = _inspect(_with_template(tiny, CALLING), "--template")
+    for word in ("system prompt", "<think> … </think>", found["call"], "18 degrees"):
+        assert word in drawn
+
+
+def test_a_plain_template_takes_what_it_can(tiny: TinyModels) -> None:
+    plain = "{% for m in messages if m.role == 'user' %}U:{{ m.content }}{% endfor %}A:"
+    found = _json(_with_template(tiny, plain), "--template")
+    assert not found["tools"] and not found["calls"] and not found["thinking_switch"]
+    assert found["call"] is None
+    assert "Oslo" in found["example"]
+
+
+def test_a_file_without_a_template(tiny: TinyModels) -> None:
+    _, failed = _inspect(_with_template(tiny, None), "--template")
+    assert isinstance(failed, UnsupportedFileError)
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [("{% if %}", "not valid Jinja"), ("{{ raise_exception('no') }}", "cannot render")],
+)
+def test_a_template_that_does_not_work(tiny: TinyModels, template: str, words: str) -> None:
+    output, failed = _inspect(_with_template(tiny, template), "--template")
+    assert failed is not None and words in str(failed)
+    assert output == ""
