@@ -105,6 +105,7 @@ class Session:
         sampling: how tokens are chosen; its seed fixes every answer.
         limits: what ends an answer early.
         system: system prompt, None for none.
+        think: whether the model thinks before it answers, where its template can be told; None for its default.
 
     Attributes:
         sampling: how the tokens of the next answer are chosen.
@@ -118,8 +119,10 @@ class Session:
         sampling: SamplingParams,
         limits: AnswerLimits | None = None,
         system: str | None = None,
+        think: bool | None = None,
     ) -> None:
         self.runtime = runtime
+        self._extras = {} if think is None else {"enable_thinking": think}
         self.on_round: Callable[[Round], None] | None = None
         self.sampling = sampling
         self._limits = limits or AnswerLimits()
@@ -197,7 +200,7 @@ class Session:
 
     def _answer(self) -> Iterator[AnswerEvent]:
         template, form = self.runtime.chat()
-        prompt = template.render(self._with_system())
+        prompt = template.render(self._with_system(), extras=self._extras)
         tokens = self._tokenize(prompt, add_bos=not template.starts_with_bos(prompt))
         reader = reader_of(form)
         reader.feed(form.opened_by(prompt))

@@ -150,6 +150,18 @@ class ChatTemplate:
         return opening
 
     @cached_property
+    def thinking_switch(self) -> bool:
+        """True if its prompt depends on `enable_thinking`."""
+        ask = plain_turn("user", _ASK, parts=self.abilities.parts)
+        try:
+            on, off = (self._render([ask], True, {"enable_thinking": on}) for on in (True, False))
+        except UnsupportedFileError:
+            raise
+        except LocalspecError:
+            return False
+        return on != off
+
+    @cached_property
     def _turn(self) -> tuple[str, str]:
         """What opens a turn of the model, and what ends it; empty where that cannot be told."""
         try:

@@ -12,6 +12,7 @@ def chat(
     no_profile: options.NoProfile = False,
     system: options.System = None,
     template: options.Template = None,
+    think: options.Think = None,
     max_tokens: options.MaxTokens = None,
     temperature: options.Temperature = None,
     top_k: options.TopK = None,

@@ -68,7 +68,7 @@ def opened_runtime(request: Request, pair: LocalPair) -> Iterator[Runtime]:
         runtime = _opened(pair, wishes, loading)
     with runtime:
         if not request.quiet:
-            for notice in runtime.notices:
+            for notice in [*runtime.notices, *_unheard(runtime, request)]:
                 show_notice(notice)
         yield runtime
 
@@ -91,6 +91,20 @@ def _opened(pair: LocalPair, wishes: Wishes, line: LoadingLine) -> Runtime:
         return runtime
 
 
+def _unheard(runtime: Runtime, request: Request) -> list[Notice]:
+    """What to say of a wish that the model's template takes no notice of."""
+    if request.thinking is None or not runtime.has_template:
+        return []
+    if runtime.chat()[0].thinking_switch:
+        return []
+    return [
+        Notice(
+            f"{runtime.header.name} has no switch for thinking; --think {request.think} changes nothing.",
+            f"What its template can do: localspec inspect {request.model} --template",
+        )
+    ]
+
+
 def try_first(pair: LocalPair, wishes: Wishes, line: TransientLine) -> None:
     """Have files that were never run here run in a process of their own first.
 
@@ -110,4 +124,4 @@ def session_on(runtime: Runtime, request: Request) -> Session:
         asdict(request), recipe.sampling if recipe else None, runtime.header.sampling
     )
     limits = AnswerLimits(request.max_tokens, request.stop)
-    return Session(runtime, sampling, limits, request.system)
+    return Session(runtime, sampling, limits, request.system, request.thinking)

@@ -29,6 +29,14 @@ class NumericsChoice(StrEnum):
     fast = "fast"
 
 
+class ThinkChoice(StrEnum):
+    """Values of --think."""
+
+    auto = "auto"
+    on = "on"
+    off = "off"
+
+
 Model = Annotated[
     str,
     typer.Option(
@@ -90,6 +98,25 @@ Template = Annotated[
         "--template",
         metavar="NAME|FILE",
         help="Chat template that replaces the model's own.",
+        rich_help_panel=_MODEL,
+    ),
+]
+
+
+def _think(value: str) -> ThinkChoice:
+    try:
+        return ThinkChoice(value)
+    except ValueError:
+        raise typer.BadParameter(f"it is auto, on or off, not {value}.") from None
+
+
+Think = Annotated[
+    ThinkChoice | None,
+    typer.Option(
+        "--think",
+        metavar="auto|on|off",
+        parser=_think,
+        help="Have a model think before it answers, where its template has a switch for that.",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -283,6 +310,7 @@ class Request:
     no_profile: bool
     system: str | None
     template: str | None
+    think: ThinkChoice | None
     max_tokens: int | None
     temperature: float | None
     top_k: int | None
@@ -305,6 +333,11 @@ class Request:
     verbose: bool
     offline: bool
 
+    @property
+    def thinking(self) -> bool | None:
+        """Whether the model is to think; None for the template's default."""
+        return None if self.think in (None, ThinkChoice.auto) else self.think == ThinkChoice.on
+
     def check(self) -> None:
         """Refuse options that contradict each other.
 
@@ -325,8 +358,9 @@ class Request:
             raise UsageError("--stop needs a text to stop at.", "For example: --stop '###'")
         if self.json and self.jsonl:
             raise UsageError("--json and --jsonl are two forms of output.", "Choose one of them.")
-        if self.raw and (self.system or self.template):
+        if self.raw and (self.system or self.template or self.thinking is not None):
             raise UsageError(
-                "--raw sends the prompt without a template, so --system and --template have no place.",
+                "--raw sends the prompt without a template, so --system, --template and --think have no"
+                " place.",
                 "Leave one of them out.",
             )

@@ -1,6 +1,6 @@
 """What a chat template can do and how replies to it are written, found out for `inspect --template`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from localspec.chat.format import ChatFormat, Markers
 from localspec.chat.template import ChatTemplate
@@ -33,7 +33,7 @@ def describe(template: ChatTemplate) -> TemplateFacts:
         parallel_calls=able.parallel_calls,
         arguments="text" if able.argument_text else "object",
         content="parts" if able.parts else "text",
-        thinking_switch=_depends_on_thinking(template),
+        thinking_switch=template.thinking_switch,
         header=form.header,
         end=form.end,
         reasoning=_marks(form.reasoning),
@@ -46,11 +46,6 @@ def describe(template: ChatTemplate) -> TemplateFacts:
 
 def _marks(markers: Markers | None) -> Marks | None:
     return Marks(markers.start, markers.end) if markers else None
-
-
-def _depends_on_thinking(template: ChatTemplate) -> bool:
-    on, off = (_rendered(template, [_ASK], {"enable_thinking": on}) for on in (True, False))
-    return on != off
 
 
 def _written_call(template: ChatTemplate, form: ChatFormat) -> str | None:
@@ -72,7 +67,7 @@ def _example(template: ChatTemplate) -> str:
     """The longest of some conversations that the template takes."""
     system = Message("system", "Be brief.")
     for talk in ([system, _ASK, _CALLING, _ANSWER], [system, _ASK]):
-        text = _rendered(template, talk, {}, tools=[_WEATHER])
+        text = _rendered(template, talk, [_WEATHER])
         if text and all(m.content in text for m in talk):
             return text
     return template.render([_ASK])
@@ -81,12 +76,11 @@ def _example(template: ChatTemplate) -> str:
 def _rendered(
     template: ChatTemplate,
     talk: Sequence[Message],
-    extras: Mapping[str, object],
-    tools: Sequence[ToolSpec] = (),
+    tools: Sequence[ToolSpec],
 ) -> str:
     """The prompt, empty where the template refuses."""
     try:
-        return template.render(talk, tools=tools, extras=extras)
+        return template.render(talk, tools=tools)
     except UnsupportedFileError:
         raise
     except LocalspecError:

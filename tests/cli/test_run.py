@@ -289,3 +289,23 @@ def test_closed_standard_output_is_no_failure(tiny: TinyModels) -> None:
 def test_invisible_context_is_refused_before_memory_runs_out(tiny: TinyModels) -> None:
     done = localspec("run", "hi", "-m", tiny("llama"), "--ctx", "2000000000")
     failed(done, 5, "--ctx")
+
+
+SWITCH = (
+    "{% for m in messages %}{{ m.content }}{% endfor %}{% if enable_thinking %}THINK{% endif %}"
+    "{% if add_generation_prompt %}A:{% endif %}"
+)
+
+
+def test_thinking_is_switched_where_the_template_can(tiny: TinyModels) -> None:
+    switched = tiny("llama", Variant(template=SWITCH))
+    lengths = {
+        think: record("hi", "-m", switched, "--think", think, *BASE)["prompt_tokens"]
+        for think in ("auto", "on", "off")
+    }
+    assert lengths["on"] == lengths["auto"] > lengths["off"]
+    done = localspec("run", "hi", "-m", tiny("llama"), "--think", "off", *BASE)
+    assert done.returncode == 0
+    assert b"has no switch for thinking; --think off changes nothing" in done.stderr
+    failed(localspec("run", "hi", "--think", "maybe"), 2, "auto, on or off")
+    failed(localspec("run", "hi", "--raw", "--think", "off"), 2, "--raw", "--think")
