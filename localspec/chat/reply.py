@@ -115,7 +115,7 @@ class ReplyReader:
             return self._plain(start.at + len(mark), final) if mark else False
         if start is None or (start.body < 0 and final):
             return self._plain(len(self._held.text), final)
-        if self._plain(start.at, final):
+        if self._plain(start.at, final or start.body >= 0):
             return True
         start = Start(0, start.body - start.at, start.opened) if start.body >= 0 else start
         if start.body < 0:
@@ -144,8 +144,8 @@ class ReplyReader:
             self._pass_on(at + len(mark) if mark == self._thought_end else at)
             self._held.drop(0 if mark == self._thought_end else len(mark))
             return True
-        more = n == len(self._held.text) and not final
-        self._pass_on(n - (held_back(text, *marks) if more else 0))
+        whole = self._held.text
+        self._pass_on(n if final else min(n, len(whole) - held_back(whole, *marks)))
         return False
 
     def _opened(self, scanner: CallScanner, final: bool) -> bool:

@@ -1,7 +1,10 @@
 """What a template writes for a call is read back as that call, whatever its layout is."""
 
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -103,6 +106,10 @@ OWN = {
 }
 
 
+def published() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(PUBLISHED.glob("*.jinja"))]
+
+
 def read_back(
     template: ChatTemplate, calls: tuple[ToolCall, ...]
 ) -> list[tuple[str, object]] | None:
@@ -178,6 +185,73 @@ def test_parts_of_a_reply_may_be_addressed() -> None:
             ("look", '{"city": "Oslo"}'),
             ("get_time", "{}"),
         ]
+
+
+def said(form: ChatFormat, texts: Iterable[str]) -> list[tuple[str, object]]:
+    """What a reply in these pieces says: neighbouring text of one kind together, and whole calls."""
+    reader = reader_of(form, TOOLS)
+    found: list[tuple[str, object]] = []
+    for piece in [*(p for text in texts for p in reader.feed(text)), *reader.finish()]:
+        if isinstance(piece, CallPiece):
+            if piece.done:
+                found.append(("call", piece.call))
+        elif found and found[-1][0] == piece.kind:
+            found[-1] = (piece.kind, f"{found[-1][1]}{piece.text}")
+        else:
+            found.append((piece.kind, piece.text))
+    return found
+
+
+def shuffled_replies(form: ChatFormat, written: str, n: int) -> Iterator[str]:
+    """Replies of everything that means something in a format, whole and broken, in any order."""
+    random = Random(written)
+    layout = form.calls
+    around = [
+        mark
+        for marks in (form.reasoning, form.content)
+        if marks
+        for mark in (marks.start, marks.end)
+    ]
+    markers = [value for value in asdict(layout).values() if value not in ("", "{key}")]
+    words = [
+        "look",
+        "city",
+        "Oslo",
+        '{"city": "Oslo"}',
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        " ",
+        "\n",
+        '"',
+        "<",
+        "|",
+    ]
+    parts = [*around, *markers, *words, form.opening or "x", written, written]
+    for _ in range(n):
+        chosen = random.choices(parts, k=random.randint(1, 8))
+        cut = [p if random.random() < 0.8 else p[: random.randint(0, len(p))] for p in chosen]
+        yield "".join(cut)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [*(TURNS.replace("CALLS", source) for _, source in OWN.values()), RECIPIENTS, *published()],
+    ids=[*OWN, "recipients", *(path.stem for path in sorted(PUBLISHED.glob("*.jinja")))],
+)
+def test_however_a_reply_is_cut_it_says_the_same(source: str) -> None:
+    template = ChatTemplate(source, "<s>", "</s>")
+    form = ChatFormat.derive(template)
+    talk = [Message("user", "qzask"), Message("assistant", "", tool_calls=(LOOK,))]
+    text = template.render(talk, tools=TOOLS, add_generation_prompt=False).partition("qzask")[2]
+    written = text.partition(form.header)[2] or text
+    for reply in shuffled_replies(form, written, 40):
+        whole = said(form, [reply])
+        assert said(form, list(reply)) == whole
+        middle = len(reply) // 2
+        assert said(form, [reply[:middle], reply[middle:]]) == whole
 
 
 def test_a_template_without_calls_has_the_layout_that_its_markers_tell() -> None:

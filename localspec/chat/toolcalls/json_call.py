@@ -42,14 +42,16 @@ def read_object(text: str, layout: CallLayout, tools: Types) -> Reading:
 
 def read_named(text: str, layout: CallLayout, tools: Types) -> Reading:
     """A name, a marker and a JSON object."""
-    found, call_id = _NAME.match(text), ""
+    found, call_id, start = _NAME.match(text), "", 0
     if layout.after_id and found and found.end() < len(text):
         call_id, after = found["name"], after_marker(text, layout.after_id, found.end())
         if after == -1:
             return MORE
-        found = _NAME.match(text, after) if after is not None else None
+        if after is None:
+            return broken("no name follows its id")
+        found, start = _NAME.match(text, after), after
     if found is None:
-        return MORE if not text.strip() else broken("no name follows")
+        return MORE if not text[start:].strip() else broken("no name follows")
     if found.end() == len(text):
         return MORE
     written, position = found["name"], found.end()
