@@ -27,11 +27,10 @@ Written = Callable[[str, Sequence[Mapping[str, object]]], str]
 """Renders a conversation whose assistant said a text and made calls; empty where the template refuses."""
 
 DEFAULT_LAYOUT = CallLayout("json", before_name="<tool_call>\n", after_arguments="\n</tool_call>")
+_IN_BRACKETS = CallLayout("python", opening="<|tool_call_start|>[", closing="]<|tool_call_end|>")
 _KNOWN = (
-    (
-        "<|tool_list_start|>",
-        CallLayout("python", opening="<|tool_call_start|>[", closing="]<|tool_call_end|>"),
-    ),
+    ("<|tool_list_start|>", _IN_BRACKETS),
+    ("List of tools: [", _IN_BRACKETS),
     (
         "<｜tool▁calls▁begin｜>",
         CallLayout(

@@ -54,8 +54,8 @@ class CallScanner:
         self._tools = tools
         self._read = _READERS[layout.shape]
         opening, before = layout.opening.strip().rstrip("["), layout.before_name.strip()
-        parts = layout.before_name.split()
-        inner = parts[-1] if len(parts) > 1 else ""
+        # models forget the tags around the one that has the name
+        inner = before[before.rfind("<") :] if "<" in before else ""
         self._marks = [
             (mark, opened)
             for mark, opened in ((opening, True), (before, False), (inner, False))
