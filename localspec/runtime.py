@@ -20,6 +20,7 @@ from localspec.chat.template import ChatTemplate
 from localspec.engine.depth import DepthPolicy, FixedDepth, NoDraft, ThresholdDepth
 from localspec.engine.drafters.base import Drafter
 from localspec.engine.drafters.draft_model import DraftModel
+from localspec.engine.drafters.forced import ForcedDrafter
 from localspec.engine.drafters.lookup import LookupDrafter
 from localspec.engine.loop import Engine
 from localspec.engine.margin import MarginDepth
@@ -207,9 +208,9 @@ class Runtime:
             kind: which drafter; its model must be open.
             policy: decides draft lengths. One that learns may look up in the text beside a drafter model.
         """
-        chosen = [self.drafters[kind]] if kind != "none" else []
+        chosen = [ForcedDrafter(), self.drafters[kind]] if kind != "none" else []
         if kind not in ("none", "lookup") and isinstance(policy, MarginDepth):
-            chosen = [self.drafters["lookup"], *chosen]
+            chosen.insert(1, self.drafters["lookup"])
         self.engine.drafters, self.engine.depth = chosen, policy
 
     def _profile_key(self) -> ProfileKey:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from localspec.batch import Batch
 from localspec.engine.backend import Model
+from localspec.engine.constraint import Constraint
 from localspec.engine.depth import DepthPolicy, Outcome, Verdicts
 from localspec.engine.drafters.base import Draft, Drafter
 from localspec.engine.sampling import Sampler
@@ -93,7 +94,13 @@ class Engine:
         running = (slot.sequence for slot in self._slots)
         return [s for s in running if s is not None and s.finish is None]
 
-    def open(self, prompt: list[int], sampler: Sampler, max_tokens: int | None = None) -> Sequence:
+    def open(
+        self,
+        prompt: list[int],
+        sampler: Sampler,
+        max_tokens: int | None = None,
+        constraint: Constraint | None = None,
+    ) -> Sequence:
         """Start a sequence on the free slot that remembers most of the prompt.
 
         Raises:
@@ -111,7 +118,9 @@ class Engine:
         # The last token is always decoded again: its row of logits is gone.
         shared = min(common_prefix(slot.held, prompt), len(prompt) - 1)
         n_past = shared - self.target.memory.keep(seq_id, shared)
-        sequence = Sequence(seq_id, list(prompt), sampler, max_tokens, len(prompt), n_past, n_past)
+        sequence = Sequence(
+            seq_id, list(prompt), sampler, max_tokens, len(prompt), n_past, n_past, constraint
+        )
         slot.sequence, slot.held = sequence, prompt[:n_past]
         if max_tokens is not None and max_tokens <= 0:
             sequence.finish = "length"
@@ -212,6 +221,8 @@ class Engine:
             grown = drafter.draft(growing)
             self.depth.drafted(drafter, len(growing), n_behind, perf_counter() - started)
             if drafter.at_once:
+                for d in grown:
+                    d.obey()
                 break
             growing = [
                 d
@@ -282,8 +293,8 @@ class Engine:
             s.n_past += span.n_pending
             return [], Verdicts(draft, 0, 0, [])
         own = rows[span.first_output : span.first_output + len(draft.tokens) + 1]
-        verdict = verify(own, draft.tokens, s.sampler, s.tokens, self.ends)
-        s.tokens += verdict.tokens
+        verdict = verify(own, draft.tokens, s.sampler, s.tokens, self.ends, s.constraint)
+        s.extend(verdict.tokens)
         s.n_past = len(s.tokens) - 1
         if len(verdict.tokens) <= len(draft.tokens):
             s.n_past -= self.target.memory.keep(s.seq_id, s.n_past)
@@ -306,8 +317,9 @@ class Engine:
         if refused_for_it and s.finish is None:
             draft.hit = True
             window = s.sampler.window(s.tokens, [])
-            verdict.tokens.append(s.sampler.token(row, len(s.tokens), window))
-            s.tokens.append(verdict.tokens[-1])
+            place = s.constraint.at([]) if s.constraint else None
+            verdict.tokens.append(s.sampler.token(row, len(s.tokens), window, place))
+            s.extend(verdict.tokens[-1:])
             self._finish(s)
 
     def _finish(self, s: Sequence) -> None:

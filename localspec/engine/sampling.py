@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from localspec.engine.backend import Logits
 from localspec.engine.candidates import most_likely
+from localspec.engine.constraint import Place
 from localspec.engine.noise import gumbel
 from localspec.engine.shortlist import NEAR, Pick, pick_near
 from localspec.errors import LocalspecError
@@ -95,29 +96,37 @@ class Sampler:
         n = self.params.penalty_window
         return (tokens[-n:] + draft)[-n:]
 
-    def pick(self, row: Logits, position: int, window: list[int]) -> Pick:
+    def pick(
+        self, row: Logits, position: int, window: list[int], place: Place | None = None
+    ) -> Pick:
         """Choose the token at `position`.
 
         Args:
             row: logits, shape (n_vocab,).
             position: index in the sequence of the token to be chosen.
             window: what `window` gave for the tokens before it.
+            place: what may follow them; None for anything.
 
         Raises:
             NotNumbersError: the row holds something that is not a number.
         """
         row = self._adjusted(row, window)
-        return pick_near(row, self.params, position) or self._candidates(row, position).pick()
+        found = self._pick(row, position)
+        if place is None or place.n_allowed([found.token]):
+            return found
+        return self._pick(place.masked(row), position)
 
-    def token(self, row: Logits, position: int, window: list[int]) -> int:
+    def token(
+        self, row: Logits, position: int, window: list[int], place: Place | None = None
+    ) -> int:
         """Like `pick`, without the probability: what verification needs, and cheaper when greedy."""
         if self.params.temperature > 0:
-            return self.pick(row, position, window).token
+            return self.pick(row, position, window, place).token
         row = self._adjusted(row, window)
-        best = int(row.argmax())
-        if isnan(row.item(best)):
-            raise NotNumbersError
-        return best
+        best = _largest(row)
+        if place is None or place.n_allowed([best]):
+            return best
+        return _largest(place.masked(row))
 
     def candidates(self, row: Logits, position: int, window: list[int]) -> Candidates:
         """All tokens that survive truncation at `position`, with their scores.
@@ -126,6 +135,9 @@ class Sampler:
         only tokens near the largest are given.
         """
         return self._candidates(self._adjusted(row, window), position)
+
+    def _pick(self, row: Logits, position: int) -> Pick:
+        return pick_near(row, self.params, position) or self._candidates(row, position).pick()
 
     def _candidates(self, row: Logits, position: int) -> Candidates:
         params = self.params
@@ -198,3 +210,10 @@ class Sampler:
             logits - n * np.float32(params.frequency_penalty) - np.float32(params.presence_penalty)
         )
         return row
+
+
+def _largest(row: Logits) -> int:
+    best = int(row.argmax())
+    if isnan(row.item(best)):
+        raise NotNumbersError
+    return best

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from localspec.engine.constraint import Constraint
 from localspec.engine.sampling import Sampler
 from localspec.engine.stats import SequenceStats
 from localspec.events import FinishReason
@@ -20,6 +21,7 @@ class Sequence:
             `len(tokens)`: the last token was picked but not yet decoded.
         max_tokens: most tokens to generate; None for no limit but the context.
         sampler: picks the target's tokens, and proposes the drafter's with the same noise.
+        constraint: what the answer may be; None for anything.
         finish: why it ended; None while it runs.
         stats: counters of this sequence.
     """
@@ -31,6 +33,7 @@ class Sequence:
     n_prompt: int = 0
     n_cached: int = 0
     n_past: int = 0
+    constraint: Constraint | None = None
     finish: FinishReason | None = None
     stats: SequenceStats = field(default_factory=SequenceStats)
 
@@ -49,6 +52,12 @@ class Sequence:
     def prefilling(self) -> bool:
         """True until the first token of the answer is picked."""
         return len(self.tokens) == self.n_prompt
+
+    def extend(self, tokens: list[int]) -> None:
+        """The answer grows by these for good."""
+        self.tokens += tokens
+        if self.constraint is not None:
+            self.constraint.take(tokens)
 
 
 def common_prefix(a: list[int], b: list[int]) -> int:

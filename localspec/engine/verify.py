@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from localspec.engine.constraint import Constraint
 from localspec.engine.sampling import Sampler
 
 
@@ -36,6 +37,7 @@ def verify(
     sampler: Sampler,
     tokens: list[int],
     ends: frozenset[int],
+    constraint: Constraint | None = None,
 ) -> Verdict:
     """Walk the target's rows along a draft.
 
@@ -45,10 +47,12 @@ def verify(
         sampler: the sequence's sampler.
         tokens: all tokens known before the draft.
         ends: end-of-generation tokens.
+        constraint: what may follow `tokens`; None for anything.
     """
     kept: list[int] = []
     for i, row in enumerate(rows):
-        pick = sampler.token(row, len(tokens) + i, sampler.window(tokens, kept))
+        place = constraint.at(kept) if constraint else None
+        pick = sampler.token(row, len(tokens) + i, sampler.window(tokens, kept), place)
         kept.append(pick)
         agreed = i < len(draft) and pick == draft[i]
         if not agreed:

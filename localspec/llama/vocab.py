@@ -7,6 +7,12 @@ import llama_cpp
 
 from localspec.errors import LocalspecError
 
+_NO_TEXT = (
+    llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
+    | llama_cpp.LLAMA_TOKEN_ATTR_UNUSED
+    | llama_cpp.LLAMA_TOKEN_ATTR_CONTROL
+)
+
 
 class Vocab:
     """Token ids of one model.
@@ -36,6 +42,10 @@ class Vocab:
         n = ctypes.c_int32(0)
         ids = llama_cpp.llama_vocab_get_suppress_tokens(self._handle, ctypes.byref(n))
         return tuple(ids[i] for i in range(n.value)) if ids else ()
+
+    def is_marker(self, token: int) -> bool:
+        """True if the token stands for itself and not for its text (llama_vocab_get_attr)."""
+        return bool(llama_cpp.llama_vocab_get_attr(self._handle, token) & _NO_TEXT)
 
     def tokenize(self, text: str, *, add_bos: bool, parse_special: bool) -> list[int]:
         """Ids of a text.

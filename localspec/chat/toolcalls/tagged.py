@@ -63,7 +63,8 @@ def _argument(
     key, begin = found["key"].strip(), found.end()
     closing = layout.after_value.replace("{key}", key)
     inner = text.find(_CDATA_END, begin) if text.startswith(_CDATA, begin) else begin
-    end = re.compile(_exact(closing)).search(text, inner) if inner >= 0 else None
+    opening = f"{layout.before_key}{key}{plain}".strip() if "{key}" in layout.after_value else ""
+    end = _end(text, inner, closing, opening) if inner >= 0 else None
     if end is None:
         return None
     schema = schemas.get(key) if isinstance(schemas, dict) else None
@@ -73,31 +74,43 @@ def _argument(
     if written.startswith(_CDATA) and written.endswith(_CDATA_END):
         written = written[len(_CDATA) : -len(_CDATA_END)]
     if "{key}" in layout.after_value:
-        nested = _nested(written, layout)
-        if nested is not None:
+        nested = _nested(written, layout, schema)
+        if nested is not None and not is_text:
             return key, nested, end.end()
     return key, written if is_text else meant(written), end.end()
 
 
-def _nested(written: str, layout: CallLayout) -> object:
+def _end(text: str, start: int, closing: str, opening: str) -> re.Match[str] | None:
+    """The tag that closes a value; one inside that is opened again closes first."""
+    ends = re.compile(_exact(closing)).finditer(text, start)
+    for n_inside, end in enumerate(ends):
+        if not opening or text.count(opening, start, end.start()) <= n_inside:
+            return end
+    return None
+
+
+def _nested(written: str, layout: CallLayout, schema: object) -> object:
     """An object or a list that is written in tags of the same kind; None for what is none.
 
     Items of a list have one tag, which says so.
     """
+    wanted = schema if isinstance(schema, dict) else {}
+    kind, inner = wanted.get("type"), wanted.get("properties")
+    schemas = {"item": wanted.get("items")} if kind == "array" else inner
     items: list[tuple[str, object]] = []
     position = 0
     while written[position:].strip():
         start = after_marker(written, layout.before_key, position)
-        one = _argument(written, start, layout, {}) if start is not None and start >= 0 else None
+        one = (
+            _argument(written, start, layout, schemas) if start is not None and start >= 0 else None
+        )
         if one is None:
             return None
         key, value, position = one
         items.append((key, value))
-    if not items:
-        return None
-    if all(key == "item" for key, _ in items):
+    if kind == "array" or (items and all(key == "item" for key, _ in items)):
         return [value for _, value in items]
-    return dict(items)
+    return dict(items) if items or kind == "object" else None
 
 
 def _exact(marker: str) -> str:

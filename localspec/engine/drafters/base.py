@@ -78,12 +78,19 @@ class Draft:
         """
         s = self.sequence
         window = s.sampler.window(s.tokens, self.tokens)
+        place = s.constraint.at(self.tokens) if s.constraint else None
         try:
-            pick = s.sampler.pick(row, len(s.tokens) + len(self.tokens), window)
+            pick = s.sampler.pick(row, len(s.tokens) + len(self.tokens), window, place)
         except NotNumbersError as error:
             raise NoDraftError from error
         own = pick.probability if confidence is None else confidence
         self.propose(pick.token, own, (pick.second, pick.second_probability))
+
+    def obey(self) -> None:
+        """Give up what the sequence may not go on with."""
+        if self.sequence.constraint is not None:
+            n = self.sequence.constraint.at([]).n_allowed(self.tokens)
+            del self.tokens[n:], self.confidences[n:], self.runners_up[n:]
 
     def cut(self, n: int) -> None:
         """Leave the first `n` proposals to be verified."""
