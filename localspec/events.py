@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-FinishReason = Literal["stop", "length", "context", "cancelled"]
+from localspec.messages import ToolCall
+
+FinishReason = Literal["stop", "length", "context", "cancelled", "tool_calls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,59 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class CallDelta:
+    """More of a call that the model is writing.
+
+    Attributes:
+        name: which tool.
+        arguments: JSON text of the arguments, as much as is certain.
+        done: all of it is there.
+        reason: why it is none after all; its text follows. None as long as it may be one.
+    """
+
+    name: str
+    arguments: str
+    done: bool = False
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class PermissionAsked:
+    """A tool is about to be called. Whoever draws this sets `allowed`; else it is refused.
+
+    Attributes:
+        name: which tool.
+        arguments: JSON text of the arguments.
+        origin: where the tool comes from.
+        allowed: the answer.
+    """
+
+    name: str
+    arguments: str
+    origin: str
+    allowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswered:
+    """What the model is told of its call.
+
+    Attributes:
+        name: which tool.
+        arguments: JSON text of the arguments.
+        content: the result, or what stands in for one.
+        status: "ok", "failed", "refused", "unknown" name, or "repeated" once too often.
+        seconds: how long the tool took.
+    """
+
+    name: str
+    arguments: str
+    content: str
+    status: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """Seconds and rates of one answer; rates are None where nothing was measured."""
 
@@ -160,6 +215,7 @@ class Finished:
         reason: why it ended.
         text: the whole answer, without the reasoning.
         reasoning: the whole thought, None where the template marks none.
+        tool_calls: the calls that the model made.
         token_ids: ids of the answer as generated, the end-of-generation token left out.
         prompt_tokens: tokens of the prompt.
         cached_tokens: of those, tokens that were still in memory.
@@ -169,6 +225,7 @@ class Finished:
     reason: FinishReason
     text: str
     reasoning: str | None
+    tool_calls: tuple[ToolCall, ...]
     token_ids: tuple[int, ...]
     prompt_tokens: int
     cached_tokens: int
@@ -179,5 +236,15 @@ class Finished:
 
 
 PullEvent = PullProgress | PullFinished | Notice
-AnswerEvent = PrefillProgress | RoundDone | TextDelta | ReasoningDelta | Notice | Finished
+AnswerEvent = (
+    PrefillProgress
+    | RoundDone
+    | TextDelta
+    | ReasoningDelta
+    | CallDelta
+    | PermissionAsked
+    | ToolAnswered
+    | Notice
+    | Finished
+)
 Event = Loading | PullEvent | AnswerEvent

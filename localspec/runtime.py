@@ -7,6 +7,7 @@ aborts the process on some bad ones; what was opened is closed in the right orde
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -26,6 +27,7 @@ from localspec.engine.loop import Engine
 from localspec.engine.margin import MarginDepth
 from localspec.errors import OutOfResourcesError, UnsupportedFileError
 from localspec.events import Loading, Notice
+from localspec.grammar.tokens import GrammarTokens
 from localspec.heads import open_head
 from localspec.llama.context import ContextSettings, LlamaContext
 from localspec.llama.devices import list_devices
@@ -127,6 +129,18 @@ class Runtime:
             )
             self._chat = (template, ChatFormat.derive(template))
         return self._chat
+
+    @cached_property
+    def grammar_tokens(self) -> GrammarTokens:
+        """The target's tokens for grammars, made on first use: most answers need none."""
+        return GrammarTokens(self.vocab)
+
+    @cached_property
+    def markers(self) -> frozenset[str]:
+        """Texts that mean something to the model where they are read as one token."""
+        source = self._template_source() or ""
+        words = self.grammar_tokens.markers
+        return frozenset(t for t in self.vocab.named if t.strip() and (t in words or t in source))
 
     @property
     def threads(self) -> Threads:

@@ -4,16 +4,18 @@ A session owns the history and turns rounds of token ids into events. It knows n
 terminals: `runtime.py` opens what it runs on, `ui/` draws what it yields.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from localspec.answer import Answer
 from localspec.chat import transcript
-from localspec.chat.detokenize import Utf8Stream
 from localspec.chat.format import ChatFormat
-from localspec.chat.pieces import CallPiece, Piece
-from localspec.chat.reply import Reader, reader_of
+from localspec.chat.generic_tools import described, in_words
+from localspec.chat.reply import reader_of
 from localspec.chat.stops import StopStrings
+from localspec.chat.template import ChatTemplate
+from localspec.chat.untrusted import guarded
 from localspec.engine.loop import Round
 from localspec.engine.sampling import Sampler
 from localspec.engine.sequence import Sequence
@@ -24,15 +26,19 @@ from localspec.events import (
     FinishReason,
     LiveNumbers,
     PrefillProgress,
-    ReasoningDelta,
     RoundDone,
     Speculation,
-    TextDelta,
     Timing,
 )
+from localspec.grammar.answers import answer_grammar
+from localspec.grammar.calls import ToolChoice, call_grammar
+from localspec.grammar.constraint import GrammarConstraint
+from localspec.grammar.held import Held
 from localspec.messages import Message
 from localspec.params import SamplingParams
 from localspec.runtime import Runtime
+from localspec.tools.calling import RepeatGuard
+from localspec.tooluse import ToolUse, answer_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,51 +58,6 @@ _LONG = 32
 """Characters of a token, more than there are in any usual text."""
 
 
-@dataclass(slots=True)
-class _Reply:
-    """An answer on its way from ids to text."""
-
-    reader: Reader
-    stops: StopStrings
-    utf8: Utf8Stream = field(default_factory=Utf8Stream)
-    ids: list[int] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
-    drafted_rounds: int = 0
-    stopped: bool = False
-
-    def feed(self, data: bytes, drafted: bool) -> list[AnswerEvent]:
-        """Take the bytes of one token."""
-        text, self.stopped = self.stops.feed(self.utf8.feed(data))
-        return self._deltas(self.reader.feed(text, drafted))
-
-    def finish(self) -> list[AnswerEvent]:
-        """Give out what was held back."""
-        pieces: list[Piece | CallPiece] = []
-        if not self.stopped:
-            text, self.stopped = self.stops.feed(self.utf8.finish())
-            pieces = self.reader.feed(text + ("" if self.stopped else self.stops.finish()))
-        return self._deltas(pieces + self.reader.finish())
-
-    def message(self) -> Message:
-        """The answer as a turn of the conversation."""
-        return Message("assistant", "".join(self.text), "".join(self.reasoning) or None)
-
-    def _deltas(self, pieces: list[Piece | CallPiece]) -> list[AnswerEvent]:
-        deltas: list[AnswerEvent] = []
-        for piece in pieces:
-            if isinstance(piece, CallPiece):
-                # no tools were given, so this is a call that nobody can answer
-                continue
-            if piece.kind == "text":
-                self.text.append(piece.text)
-                deltas.append(TextDelta(piece.text, piece.drafted))
-            else:
-                self.reasoning.append(piece.text)
-                deltas.append(ReasoningDelta(piece.text, piece.drafted))
-        return deltas
-
-
 class Session:
     """A conversation on an opened runtime.
 
@@ -106,6 +67,8 @@ class Session:
         limits: what ends an answer early.
         system: system prompt, None for none.
         think: whether the model thinks before it answers, where its template can be told; None for its default.
+        held: what each answer is held to; None for nothing.
+        tools: what the model may call; None for nothing.
 
     Attributes:
         sampling: how the tokens of the next answer are chosen.
@@ -120,6 +83,8 @@ class Session:
         limits: AnswerLimits | None = None,
         system: str | None = None,
         think: bool | None = None,
+        held: Held | None = None,
+        tools: ToolUse | None = None,
     ) -> None:
         self.runtime = runtime
         self._extras = {} if think is None else {"enable_thinking": think}
@@ -127,6 +92,8 @@ class Session:
         self.sampling = sampling
         self._limits = limits or AnswerLimits()
         self.system = system
+        self._held = held
+        self._tools = tools
         self.messages: list[Message] = []
         self.last: Finished | None = None
         self._written: tuple[str, list[int]] = ("", [])
@@ -144,7 +111,7 @@ class Session:
         self.messages.append(Message("user", text))
         n_before = len(self.messages)
         try:
-            yield from self._answer()
+            yield from self._exchange()
         finally:
             if len(self.messages) == n_before:
                 self.messages.pop()
@@ -173,8 +140,11 @@ class Session:
         """Continue a text as it is, without a template and outside the conversation."""
         self._check_length(prompt)
         tokens = self.runtime.vocab.tokenize(prompt, add_bos=True, parse_special=True)
-        reader = reader_of(ChatFormat())
-        yield from self._run(tokens, _Reply(reader, StopStrings(self._limits.stops)))
+        constraint = None
+        if self._held is not None:
+            constraint = GrammarConstraint(self.runtime.grammar_tokens, self._held.grammar)
+        answer = Answer(reader_of(ChatFormat()), StopStrings(self._limits.stops))
+        yield from self._run(tokens, answer, constraint)
 
     def reset(self) -> None:
         """Forget the conversation and its figures; the system prompt stays."""
@@ -198,40 +168,93 @@ class Session:
         system = [Message("system", self.system)] if self.system else []
         return system + self.messages
 
-    def _answer(self) -> Iterator[AnswerEvent]:
+    def _exchange(self) -> Iterator[AnswerEvent]:
+        """Answers and calls in turn, until an answer makes no call."""
+        use, guard = self._tools, RepeatGuard()
+        if use is None:
+            yield from self._answer(None)
+            return
+        for n in range(use.most_rounds + 1):
+            yield from self._answer(use.choice_in(n))
+            calls = self.messages[-1].tool_calls
+            if not (calls and use.runs and self.last and self.last.reason == "tool_calls"):
+                return
+            yield from answer_calls(calls, use, guard, self.messages)
+
+    def _answer(self, choice: ToolChoice | None) -> Iterator[AnswerEvent]:
+        """One answer of the model, which may end with calls.
+
+        Args:
+            choice: whether it may call; None where there are no tools.
+        """
         template, form = self.runtime.chat()
-        prompt = template.render(self._with_system(), extras=self._extras)
-        tokens = self._tokenize(prompt, add_bos=not template.starts_with_bos(prompt))
-        reader = reader_of(form)
-        reader.feed(form.opened_by(prompt))
-        reply = _Reply(reader, StopStrings(self._limits.stops))
+        prompt, guard = self._prompt(template, form)
+        tokens = self._tokenize(prompt, guard, add_bos=not template.starts_with_bos(prompt))
+        said = form.opened_by(prompt)
+        callable_now = self._tools is not None and choice is not None and choice.mode != "none"
+        reader = reader_of(form, self._tools.toolbox.specs if self._tools and callable_now else ())
+        reader.feed(said)
+        reply = Answer(reader, StopStrings(self._limits.stops))
+        constraint = yield from self._constraint(form, choice, said)
         try:
-            yield from self._run(tokens, reply)
+            yield from self._run(tokens, reply, constraint)
         finally:
             if reply.ids:
                 self.messages.append(reply.message())
             if reply.ids and not reply.reasoning and not reply.stopped:
-                self._written = (prompt + "".join(reply.text), tokens + reply.ids)
+                self._written = (prompt + "".join(reply.written), tokens + reply.ids)
 
-    def _tokenize(self, prompt: str, *, add_bos: bool) -> list[int]:
+    def _prompt(self, template: ChatTemplate, form: ChatFormat) -> tuple[str, str]:
+        """The prompt, and the guard in it (see `untrusted.guarded`)."""
+        specs = self._tools.toolbox.specs if self._tools else ()
+        messages, guard = self._with_system(), ""
+        if any(message.role == "tool" for message in messages):
+            messages, guard = guarded(messages, self.runtime.markers)
+        if specs and not template.abilities.tools:
+            messages, specs = described(messages, specs, form.calls), ()
+        if not template.abilities.calls:
+            messages = in_words(messages, form.calls)
+        return template.render(messages, tools=specs, extras=self._extras), guard
+
+    def _constraint(
+        self, form: ChatFormat, choice: ToolChoice | None, said: str
+    ) -> Generator[AnswerEvent, None, GrammarConstraint | None]:
+        """What the answer is held to; says what it cannot be held to."""
+        use, tokens = self._tools, None
+        if self._held is not None and (choice is None or choice.mode != "required"):
+            tokens = self.runtime.grammar_tokens
+            return GrammarConstraint(tokens, answer_grammar(form, self._held.grammar, tokens), said)
+        if use is None or choice is None or not (use.held or choice.mode == "required"):
+            return None
+        tokens = self.runtime.grammar_tokens
+        made = call_grammar(form, use.toolbox.specs, choice, tokens)
+        yield from made.notices
+        return GrammarConstraint(tokens, made.source, said)
+
+    def _tokenize(self, prompt: str, guard: str, *, add_bos: bool) -> list[int]:
         """Ids of a prompt; what the model wrote itself keeps the ids it was written with.
 
         A sampled text is often not what the tokenizer would make of it, and other ids for it would
         have to be read again.
         """
-        vocab = self.runtime.vocab
-        text, ids = self._written
+        text, known = self._written
         if text and prompt.startswith(text):
-            rest = vocab.tokenize(prompt[len(text) :], add_bos=False, parse_special=True)
-            return ids + rest
-        return vocab.tokenize(prompt, add_bos=add_bos, parse_special=True)
+            ids, prompt, add_bos = list(known), prompt[len(text) :], False
+        else:
+            ids = []
+        for part in prompt.split(guard) if guard else [prompt]:
+            ids += self.runtime.vocab.tokenize(part, add_bos=add_bos, parse_special=True)
+            add_bos = False
+        return ids
 
-    def _run(self, tokens: list[int], reply: _Reply) -> Iterator[AnswerEvent]:
+    def _run(
+        self, tokens: list[int], reply: Answer, constraint: GrammarConstraint | None
+    ) -> Iterator[AnswerEvent]:
         """Generate on `tokens` until something ends it, and account for it."""
         engine = self.runtime.engine
         self._check_size(len(tokens))
         sampler = Sampler(self.sampling, self.runtime.vocab.suppressed)
-        sequence = engine.open(tokens, sampler, self._limits.max_tokens)
+        sequence = engine.open(tokens, sampler, self._limits.max_tokens, constraint)
         try:
             yield PrefillProgress(sequence.n_cached, sequence.n_prompt, sequence.n_cached)
             for done in engine.stream(sequence):
@@ -244,10 +267,12 @@ class Session:
         finally:
             engine.close(sequence, sequence.n_prompt + len(reply.ids))
             reason: FinishReason = "stop" if reply.stopped else sequence.finish or "cancelled"
+            if reason == "stop" and reply.calls:
+                reason = "tool_calls"
             self.last = self._finished(reason, sequence, reply)
         yield self.last
 
-    def _text_of(self, done: Round, reply: _Reply) -> Iterator[AnswerEvent]:
+    def _text_of(self, done: Round, reply: Answer) -> Iterator[AnswerEvent]:
         sequence = done.sequence
         if not done.tokens:
             yield PrefillProgress(sequence.n_past, sequence.n_prompt, sequence.n_cached)
@@ -285,7 +310,7 @@ class Session:
             ids = self.runtime.vocab.tokenize(head, add_bos=False, parse_special=True)
             self._check_size(len(ids), at_least=True)
 
-    def _live(self, sequence: Sequence, reply: _Reply) -> LiveNumbers:
+    def _live(self, sequence: Sequence, reply: Answer) -> LiveNumbers:
         stats = sequence.stats
         return LiveNumbers(
             tokens_per_s=stats.recent_tokens_per_s,
@@ -298,13 +323,14 @@ class Session:
             drafted_rounds=reply.drafted_rounds,
         )
 
-    def _finished(self, reason: FinishReason, sequence: Sequence, reply: _Reply) -> Finished:
+    def _finished(self, reason: FinishReason, sequence: Sequence, reply: Answer) -> Finished:
         stats = sequence.stats
         message = reply.message()
         return Finished(
             reason=reason,
             text=message.content,
             reasoning=message.reasoning,
+            tool_calls=message.tool_calls,
             token_ids=tuple(reply.ids),
             prompt_tokens=sequence.n_prompt,
             cached_tokens=sequence.n_cached,

@@ -26,7 +26,7 @@ def save(path: Path, messages: Sequence[Message]) -> None:
         NotFoundError: the folder does not exist.
         LocalspecError: the file cannot be written.
     """
-    turns = [_as_openai(message) for message in messages]
+    turns = [as_openai(message) for message in messages]
     text = json.dumps({"messages": turns}, indent=2, ensure_ascii=False) + "\n"
     try:
         data = text.encode("utf-8")
@@ -82,24 +82,30 @@ def load(path: Path) -> list[Message]:
     return [_message(path, f"message {i}", turn) for i, turn in enumerate(turns, 1)]
 
 
-def _as_openai(message: Message) -> dict[str, object]:
+def as_openai(message: Message) -> dict[str, object]:
+    """A message in OpenAI's shape; what it has not is left out."""
     turn: dict[str, object] = {"role": message.role, "content": message.content}
     if message.reasoning:
         turn["reasoning_content"] = message.reasoning
     if message.tool_calls:
-        turn["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in message.tool_calls
-        ]
+        turn["tool_calls"] = openai_calls(message.tool_calls)
     if message.tool_name:
         turn["name"] = message.tool_name
     if message.tool_call_id:
         turn["tool_call_id"] = message.tool_call_id
     return turn
+
+
+def openai_calls(calls: Sequence[ToolCall]) -> list[dict[str, object]]:
+    """Calls in OpenAI's shape."""
+    return [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for call in calls
+    ]
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -23,6 +23,8 @@ def chat(
     frequency_penalty: options.FrequencyPenalty = None,
     seed: options.Seed = None,
     stop: options.Stop = None,
+    schema: options.Schema = None,
+    grammar: options.Grammar = None,
     ctx: options.Ctx = None,
     threads: options.Threads = None,
     numerics: options.Numerics = None,

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from localspec import paths
-from localspec.cli.opening import local_pair, opened_runtime, session_on
+from localspec.cli.opening import held_of, local_pair, opened_runtime, session_on
 from localspec.cli.options import Request
 from localspec.cli.suggestion import unused_drafter
 from localspec.cli.tracing import Tracing
@@ -52,6 +52,7 @@ class SwitchableConversation:
 
     def __init__(self, request: Request) -> None:
         self._request = request
+        self._held = held_of(request)
         self._stack = ExitStack()
         self._tracing = Tracing(request, "chat", (f"chat-{n}" for n in count(1)))
         self._session = self._open(request, local_pair(request))
@@ -157,7 +158,7 @@ class SwitchableConversation:
         runtime = self._stack.enter_context(opened_runtime(request, pair))
         # Asked for now, so that a model that cannot chat is refused before the first question.
         runtime.chat()
-        session = session_on(runtime, request)
+        session = session_on(runtime, request, self._held)
         self._tracing.follow(session, request)
         return session
 

@@ -9,6 +9,7 @@ from localspec.cli.writable import check_writable
 from localspec.defaults import sampling_params
 from localspec.errors import LocalspecError
 from localspec.events import Notice
+from localspec.grammar.held import Held
 from localspec.pair import LocalPair, choose, located, obtain
 from localspec.params import DepthParams
 from localspec.runtime import Runtime, Wishes
@@ -27,8 +28,26 @@ def opened_session(request: Request) -> Iterator[Session]:
     Raises:
         LocalspecError: whatever stands in the way, see `pair`, `runtime` and `session`.
     """
+    held = held_of(request)
     with opened_runtime(request, local_pair(request)) as runtime:
-        yield session_on(runtime, request)
+        yield session_on(runtime, request, held)
+
+
+def held_of(request: Request) -> Held | None:
+    """What the request holds answers to, checked before anything is loaded."""
+    held = None
+    if request.schema is not None:
+        from localspec.grammar.schema import schema_grammar
+
+        held = schema_grammar(request.schema)
+    elif request.grammar is not None:
+        from localspec.grammar.grammar_file import file_grammar
+
+        held = file_grammar(request.grammar)
+    if held is not None and not request.quiet:
+        for notice in held.notices:
+            show_notice(notice)
+    return held
 
 
 def local_pair(request: Request) -> LocalPair:
@@ -117,11 +136,11 @@ def try_first(pair: LocalPair, wishes: Wishes, line: TransientLine) -> None:
             require_trial(trial, wishes.numerics, wishes.n_threads)
 
 
-def session_on(runtime: Runtime, request: Request) -> Session:
-    """A conversation with the request's sampling and limits."""
+def session_on(runtime: Runtime, request: Request, held: Held | None) -> Session:
+    """A conversation with the request's sampling and limits, its answers held to a grammar."""
     recipe = runtime.pair.recipe
     sampling = sampling_params(
         asdict(request), recipe.sampling if recipe else None, runtime.header.sampling
     )
     limits = AnswerLimits(request.max_tokens, request.stop)
-    return Session(runtime, sampling, limits, request.system, request.thinking)
+    return Session(runtime, sampling, limits, request.system, request.thinking, held)

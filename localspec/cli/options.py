@@ -120,6 +120,25 @@ Think = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+Schema = Annotated[
+    str | None,
+    typer.Option(
+        "--schema",
+        metavar="FILE|TYPE",
+        help="Hold answers to a JSON schema: a file, the schema itself, or a pydantic type as"
+        " package.module.Name.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Grammar = Annotated[
+    str | None,
+    typer.Option(
+        "--grammar",
+        metavar="FILE",
+        help="Hold answers to a grammar, in llama.cpp's GBNF or in Lark.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 MaxTokens = Annotated[
     int | None,
     typer.Option(
@@ -321,6 +340,8 @@ class Request:
     frequency_penalty: float | None
     seed: int | None
     stop: tuple[str, ...]
+    schema: str | None
+    grammar: str | None
     ctx: int | None
     threads: int | None
     numerics: NumericsChoice | None
@@ -356,6 +377,10 @@ class Request:
             )
         if "" in self.stop:
             raise UsageError("--stop needs a text to stop at.", "For example: --stop '###'")
+        if self.schema is not None and self.grammar is not None:
+            raise UsageError(
+                "--schema and --grammar both say what an answer may be.", "Choose one of them."
+            )
         if self.json and self.jsonl:
             raise UsageError("--json and --jsonl are two forms of output.", "Choose one of them.")
         if self.raw and (self.system or self.template or self.thinking is not None):

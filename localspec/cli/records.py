@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from localspec.chat.transcript import openai_calls
 from localspec.events import Event, Finished
 from localspec.runtime import Runtime
 from localspec.store.header import Header
@@ -19,6 +20,7 @@ def answer_record(finished: Finished, runtime: Runtime) -> dict[str, Any]:
         "version": VERSION,
         "text": finished.text,
         "reasoning": finished.reasoning,
+        "tool_calls": openai_calls(finished.tool_calls),
         "finish_reason": finished.reason,
         "prompt_tokens": finished.prompt_tokens,
         "cached_tokens": finished.cached_tokens,

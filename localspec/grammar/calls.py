@@ -22,6 +22,8 @@ from localspec.messages import ToolSpec
 
 _TAG = re.compile(r"<[^<>\s]+>|\[[A-Z_/]+\]|\S+")
 _SPACE = r"[ \t\r\n]*"
+_MOST_CALLS = 16
+"""Calls in a row: a small model that may go on goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +159,14 @@ class _Calls:
         found: list[tuple[str, str]] = []
         if opening.strip():
             mark, rest = _head(opening)
-            calls = f"{call} ({between} {call})*"
+            calls = f"{call} ({between} {call}){{0,{_MOST_CALLS - 1}}}"
             found.append((mark, f"{rules.literal(rest)} {calls} {closing}"))
         mark, rest = _head(before)
-        further = f"({between} {call})*" if before.strip() and not opening.strip() else ""
+        further = (
+            f"({between} {call}){{0,{_MOST_CALLS - 1}}}"
+            if before.strip() and not opening.strip()
+            else ""
+        )
         if before.strip() and (len(mark) > 2 or not found):
             found.append((mark, f"{rules.literal(rest)} {tail} {further}"))
         inner = before[before.rfind("<") :] if "<" in before else ""

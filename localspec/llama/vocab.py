@@ -43,6 +43,14 @@ class Vocab:
         ids = llama_cpp.llama_vocab_get_suppress_tokens(self._handle, ctypes.byref(n))
         return tuple(ids[i] for i in range(n.value)) if ids else ()
 
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """Texts that are read as one token wherever they stand: markers, and words a maker has added."""
+        attributes = _NO_TEXT | llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
+        get = llama_cpp.llama_vocab_get_attr
+        ids = (i for i in range(self.n_tokens) if get(self._handle, i) & attributes)
+        return frozenset(self.text(i) for i in ids)
+
     def is_marker(self, token: int) -> bool:
         """True if the token stands for itself and not for its text (llama_vocab_get_attr)."""
         return bool(llama_cpp.llama_vocab_get_attr(self._handle, token) & _NO_TEXT)

@@ -13,6 +13,7 @@ _REASONS = {
     "length": "ended at the token limit",
     "context": "ended because the context is full",
     "cancelled": "stopped",
+    "tool_calls": "ended with calls of tools",
 }
 
 

@@ -309,3 +309,47 @@ def test_thinking_is_switched_where_the_template_can(tiny: TinyModels) -> None:
     assert b"has no switch for thinking; --think off changes nothing" in done.stderr
     failed(localspec("run", "hi", "--think", "maybe"), 2, "auto, on or off")
     failed(localspec("run", "hi", "--raw", "--think", "off"), 2, "--raw", "--think")
+
+
+SHAPE = {
+    "type": "object",
+    "properties": {"kind": {"enum": ["noun", "verb"]}, "n": {"type": "integer", "maximum": 99}},
+    "required": ["kind", "n"],
+    "additionalProperties": False,
+}
+
+
+def test_answers_keep_to_a_schema(tiny: TinyModels, tmp_path: Path) -> None:
+    """From a file, from the line and raw, drafted and not: JSON of that shape, and the same ids."""
+    path = tmp_path / "shape.json"
+    path.write_text(json.dumps(SHAPE))
+    model = ("Hello", "-m", tiny("llama"), "-n", "200", "--seed", "5", "--temperature", "1")
+    drafted = record(*model, "-d", tiny("llama", Variant(eps=0.02)), "--schema", path)
+    plain = record(*model, "-d", "none", "--schema", json.dumps(SHAPE))
+    assert drafted["token_ids"] == plain["token_ids"]
+    raw = record(*model, "--raw", "--schema", path)
+    for found in (plain, raw):
+        assert found["finish_reason"] == "stop"
+        assert found["tool_calls"] == []
+        value = json.loads(found["text"])
+        assert value["kind"] in ("noun", "verb") and value["n"] <= 99
+
+
+def test_answers_keep_to_a_grammar(tiny: TinyModels, tmp_path: Path) -> None:
+    path = tmp_path / "answer.gbnf"
+    path.write_text('root ::= "yes" | "no"\n')
+    found = record("Hello", "-m", tiny("llama"), *BASE, "--grammar", path)
+    assert found["text"] in ("yes", "no")
+
+
+def test_what_answers_cannot_be_held_to_is_said_before_a_model_is_looked_for() -> None:
+    for schema, words in (
+        ('{"not": {}}', "held to not"),
+        ('{"a"', "no JSON"),
+        ("x.json", "no file"),
+    ):
+        code = 3 if words == "no file" else 2
+        failed(localspec("run", "Hi", "-m", "nobody/nothing", "--schema", schema), code, words)
+    failed(localspec("run", "Hi", "--schema", "{}", "--grammar", "x"), 2, "both")
+    done = localspec("run", "Hi", "-m", "nobody/nothing", "--schema", '{"maxLenght": 3}')
+    assert b"no keyword is called maxLenght" in done.stderr

@@ -126,6 +126,7 @@ def finished(text: str = "", reason: str = "stop", times_plain: float | None = 1
         reason=reason,  # type: ignore[arg-type]
         text=text,
         reasoning=None,
+        tool_calls=(),
         token_ids=(1, 2, 3),
         prompt_tokens=40,
         cached_tokens=12,
