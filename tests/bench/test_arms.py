@@ -71,11 +71,11 @@ def test_who_drafts_and_who_decides(tiny: TinyModels) -> None:
         auto, lookup = arms[1], arms[2]
         assert auto.policy is not lookup.policy
         lookup.take_over(runtime)
-        assert [d.kind for d in runtime.engine.drafters] == ["lookup"]
-        assert runtime.engine.drafters[0] is lookup.lookup
+        assert [d.kind for d in runtime.engine.drafters] == ["grammar", "lookup"]
+        assert runtime.engine.drafters[1] is lookup.lookup
         auto.take_over(runtime)
-        assert [d.kind for d in runtime.engine.drafters] == ["lookup", "draft-model"]
-        assert runtime.engine.drafters[0] is auto.lookup
+        assert [d.kind for d in runtime.engine.drafters] == ["grammar", "lookup", "draft-model"]
+        assert runtime.engine.drafters[1] is auto.lookup
 
 
 def test_without_a_drafter_file_the_text_drafts(tiny: TinyModels) -> None:
